@@ -596,6 +596,14 @@ def test_all_faults_are_told_at_once(call: Call, content: str, options: list[str
         assert [line for line in lines if line.startswith(f"error: {begin}")], (begin, lines)
 
 
+def test_what_shows_a_result_is_refused_where_a_run_is_only_recorded(call: Call) -> None:
+    shows = ["--json", "--figures", "--percentiles", "p50"]
+    said = refused(call, "run", "baseline", "--record-only", *shows, faults=3)
+    holds(
+        said, ("--json: cannot be combined with --record-only", "--figures:", "--percentiles:", "streamgauge analyse")
+    )
+
+
 def test_options_that_are_keys_of_a_scenario_name_the_setting(call: Call) -> None:
     """As other benchmarks have them; all at once, and what they would change is not started."""
     message = refused(call, "run", "baseline", "--rate", "20k/s", "--duration=30s", "-acks", "all", faults=3)

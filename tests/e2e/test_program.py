@@ -205,6 +205,25 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @pytest.mark.kafka
 @pytest.mark.spark
+def test_a_run_is_recorded_now_and_analysed_later(
+    broker: EmbeddedBroker, tmp_path: Path, call: Call, warm_spark: None
+) -> None:
+    """Nothing is judged before."""
+    settings = short("phases.measure=1s", f"topic.name=recorded-{os.getpid()}")
+    done = call("run", "baseline", "--record-only", "--bootstrap", broker.bootstrap, "--out", str(tmp_path), *settings)
+    (root,) = tmp_path.iterdir()
+    assert (done.code, done.out.splitlines()) == (
+        0, [f"Recorded in {root}", f"Analyse it: streamgauge analyse {root}"],
+    )  # fmt: skip
+    assert {each.name for each in root.iterdir()} == {"events", "logs", "run.json"}
+
+    assert call("analyse", str(root), "--quiet").code in {0, 4}
+    delivery = json.loads((root / "result.json").read_text(encoding="utf-8"))["delivery"]
+    assert delivery["delivered_once"] == delivery["sent"] > 1_000
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
 def test_a_terminal_that_is_closed_stops_the_run_and_loses_nothing(broker: EmbeddedBroker, tmp_path: Path) -> None:
     """It drains and is analysed as after Ctrl-C, with nobody there to read of it."""
     mark = {"STARTED_BY": str(tmp_path), "TERM": "xterm"}

@@ -132,7 +132,7 @@ def delivered_exactly(ran: Ran) -> None:
         if outcome != "committed"
     }
     sent = ran.tuples("sent", "topic", "producer", "seq", "transaction", "error")
-    expected = Counter(
+    expected: Counter[Any] = Counter(
         (topic, producer, seq)
         for topic, producer, seq, tx, error in sent
         if not error and (producer, tx) not in aborted
@@ -141,8 +141,11 @@ def delivered_exactly(ran: Ran) -> None:
     assert set(expected.values()) == {1}
     received = ran.tuples("received", "group", "topic", "producer", "seq")
     for group in ran.facts.groups:
-        got = Counter(row[1:] for row in received if row[0] == group.id)
-        assert got.keys() == expected.keys() if killed else got == expected
+        got: Counter[Any] = Counter(row[1:] for row in received if row[0] == group.id)
+        more = got.keys() - expected.keys() if killed else got - expected
+        fewer = expected - got
+        what = f"{len(more)} too many, {len(fewer)} missing; the run {ran.facts.ending}: {ran.facts.reasons}"
+        assert not more and not fewer, what  # noqa: PT018 - both are told
     assert False not in {intact for (intact,) in ran.tuples("received", "intact")}
     consume = ran.scenario.consume
     if consume and consume.processing:

@@ -17,7 +17,7 @@ from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.spark.session import Sessions
+from streamgauge.pipeline.spark.session import SESSIONS, Sessions
 from streamgauge.pipeline.spark.settings import SMALL_ROWS, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 
@@ -169,6 +169,12 @@ def test_queries_that_have_ended_are_forgotten(spark: SparkSession) -> None:
     queries = spark._jsparkSession.sharedState().statusStore()
     # Spark forgets in a thread of its own.
     until(lambda: context.statusStore().jobsList(None).size() <= 1 >= queries.executionsCount())
+
+
+@pytest.mark.spark
+def test_who_gives_up_making_an_archive_ends_no_other_jvm(spark: SparkSession) -> None:
+    SESSIONS.kill_making()
+    assert spark.range(3).count() == 3
 
 
 KILLED = """

@@ -1,16 +1,19 @@
 """One run as a whole: what it says of its scenario before it begins, and what it does when the user has had enough."""
 
 import contextlib
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.report.conftest import FACTS
 
 from streamgauge.domain.errors import Interrupted
-from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.folder.facts import Ending, RunFolder, parse_facts
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
+from streamgauge.record.facts import write_facts
 from streamgauge.runs import run as running
 from streamgauge.runs.request.request import Request
 from streamgauge.scenario import parse
@@ -116,3 +119,25 @@ def test_a_run_keeps_its_folder_until_its_report_is_written(tmp_path: Path, monk
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
     assert running.run(request).code == Exit.DONE
     assert not kept
+
+
+@pytest.mark.parametrize(("ending", "code"), [("finished", Exit.DONE), ("failed", Exit.FAILED)])
+def test_a_run_that_is_only_recorded_is_not_analysed(
+    ending: Ending, code: Exit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No Spark is started for it; the exit code says how the run ended."""
+    folder, overs = RunFolder(tmp_path), list[object]()
+    write_facts(folder, parse_facts(json.dumps({**FACTS, "ending": ending}).encode()))
+
+    @contextlib.contextmanager
+    def conducted(_: object, __: object, ___: object, ____: object, over: object) -> Iterator[RunFolder]:
+        overs.append(over)
+        yield folder
+
+    monkeypatch.setattr(running, "conducted", conducted)
+    monkeypatch.setattr(running, "analyse", lambda *_, **__: pytest.fail("analysed"))
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+
+    assert running.run(request, record_only=True) == running.Ended(folder, code)
+    assert overs != [running._start_spark]

@@ -114,6 +114,14 @@ def run(
     as_json: JsonOption = False,
     percentiles: PercentilesOption = None,
     figures: FiguresOption = False,
+    record_only: Annotated[
+        bool,
+        typer.Option(
+            "--record-only",
+            help="Record the run without analysing it. Analyse it later, on any machine, with `streamgauge analyse`.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     quiet: QuietOption = False,
     metrics_port: Annotated[
         int | None,
@@ -164,11 +172,14 @@ def run(
     from streamgauge.cli.display import display_of, shown_as
     from streamgauge.cli.loads.convert import conversion_notes
     from streamgauge.cli.loads.programs import carry_out_programs, programs_of
+    from streamgauge.cli.loads.recorded import check_record_only, recorded_text
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
 
     shown = figures_of(percentiles)
+    if record_only:
+        check_record_only({"--json": as_json, "--figures": figures, "--percentiles": bool(percentiles)})
     options = RunOptions(
         settings=[*job_settings(job), *(settings or [])],
         out=out,
@@ -214,7 +225,10 @@ def run(
         percentiles=shown,
         metrics=metrics,
         prepare=may_prepare and bootstrap is None,
+        record_only=record_only,
     )
+    if record_only:
+        print_out(recorded_text(ended.folder))
     raise typer.Exit(ended.code)
 
 

@@ -128,7 +128,7 @@ def _giving_way(folder: Path) -> Iterator[Interrupts]:
             if (folder / _WANTED).exists():
                 interrupts.note()
                 interrupts.note()
-                SESSIONS.kill()
+                SESSIONS.kill_making()
                 return
 
     watching = threading.Thread(target=look, daemon=True)

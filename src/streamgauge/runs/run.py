@@ -10,6 +10,7 @@ from streamgauge.domain.errors import BadInput, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.record.facts import read_facts
 from streamgauge.runs import archives
 from streamgauge.runs.analysis import Show, analyse
 from streamgauge.runs.conduct.conduct import conducted
@@ -17,6 +18,7 @@ from streamgauge.runs.conduct.folder import left_in_vain
 from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
+from streamgauge.verdict import exit_code
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
 from streamgauge.watch.metrics.endpoint import Metrics
@@ -40,10 +42,12 @@ def run(
     metrics: Metrics | None = None,
     prepare: bool = False,
     reports: bool = True,
+    record_only: bool = False,
 ) -> Ended:
     """Conduct a run, analyse it, and write its report, with these `percentiles`; `show` gets the result.
 
-    Without `reports` there is result.json, and no report. With `prepare`, make archives of Java classes afterwards,
+    Without `reports` there is result.json, and no report; with `record_only` there is neither, and the exit code says
+    only how the run ended. With `prepare`, make archives of Java classes afterwards,
     unless they are there. In the main thread, Ctrl-C stops the load, and what was measured is analysed; a second one
     stops at once. Raises BadInput before anything starts, Interrupted if nothing was measured or nothing is analysed,
     RunFailed if there is no result.
@@ -65,16 +69,20 @@ def run(
         with display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-            folder = owned.enter_context(conducted(prepared, interrupts, progress, watch, _start_spark))
+            over = _start_nothing if record_only else _start_spark
+            folder = owned.enter_context(conducted(prepared, interrupts, progress, watch, over))
         # From here on a signal breaks off what is under way; what came before is looked at once more.
         interrupts.breaks = True
         if interrupts.in_vain:
             raise Interrupted(left_in_vain(folder))
         if interrupts.at_once:
             raise Interrupted(f"stopped at once; recorded events are kept: {folder.analyse_again}")
-        code = analyse(
-            folder, progress, show=show, figures=figures, percentiles=percentiles, owned=True, reports=reports
-        )
+        if record_only:
+            code = exit_code(read_facts(folder).ending, valid=True, expectations_passed=True)
+        else:
+            code = analyse(
+                folder, progress, show=show, figures=figures, percentiles=percentiles, owned=True, reports=reports
+            )
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)
     return Ended(folder, code)
@@ -90,6 +98,10 @@ def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextM
     """Signals reach the main thread only; a run in another thread goes on."""
     is_main = threading.current_thread() is threading.main_thread()
     return noted(interrupts, display.say) if is_main else nullcontext()
+
+
+def _start_nothing(_folder: RunFolder, _rows: int) -> None:
+    """Nothing is analysed."""
 
 
 def _start_spark(folder: RunFolder, rows: int) -> None:

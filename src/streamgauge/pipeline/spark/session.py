@@ -126,9 +126,9 @@ class Sessions:
             raise AnalysisError(f"Spark could not be started: {said}; its log is {log}") from error
         return kept.spark
 
-    def kill(self) -> None:
-        """End the JVM at once; who analyses with it meanwhile gets an AnalysisError."""
-        if (kept := self._kept) is not None:
+    def kill_making(self) -> None:
+        """End a JVM that is there to write an archive at once; who analyses with it meanwhile gets an AnalysisError."""
+        if (kept := self._kept) is not None and kept.archive is not None:
             kept.jvm.process.kill()
 
     def close(self) -> None:
