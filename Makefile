@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := few
 READY := $(VENV)/.ready
+# Where it is set, as in many containers, each process compiles every module anew, which a run has seven of.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check browser prometheus docs bench soak lock clean

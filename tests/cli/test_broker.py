@@ -123,7 +123,7 @@ def test_two_clusters_are_not_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     running(monkeypatch, entry("one"), entry("o-2"))
-    monkeypatch.setattr("streamgauge.cli.kafka.broker.start_cluster", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr("streamgauge.cli.kafka.brokers.start_cluster", lambda *_, **__: pytest.fail("started"))
 
     assert refused("start", "--name", "one").startswith("--name: one is already running, at 127.0.0.1:9.")
     assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")

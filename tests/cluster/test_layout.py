@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cluster.nodes.layout import ClusterPlan, Member, Ports, Storage, members_of, names_of, properties_of
+from streamgauge.domain.limits import MOST_NODES
 from streamgauge.engine.board import MOST_BROKERS
-from streamgauge.scenario.model.environment.embedded import MOST_NODES, OWNED_BY_CLUSTER
+from streamgauge.scenario.model.environment.embedded import OWNED_BY_CLUSTER
 
 STORAGE = Storage(Path("/data/topics"), Path("/data/metadata"))
 

@@ -5,13 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import typer
-from rich.console import Console
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.bars import signs_of
 from streamgauge.result import Result
 from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
-from streamgauge.watch.view import View
 
 
 def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
@@ -19,6 +17,10 @@ def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
     if quiet:
         return Quiet()
     if is_live(os.environ, terminal=sys.stderr.isatty()):
+        from rich.console import Console
+
+        from streamgauge.watch.view import View
+
         return Unfailing(View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False)))
     return Unfailing(Lines(asked, _line))
 

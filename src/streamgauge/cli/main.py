@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -48,8 +47,6 @@ from streamgauge.cli.results.baseline import app as baseline
 from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
-from streamgauge.runs.request.percentiles import figures_of
-from streamgauge.verdict.exits import Exit
 
 MEASURE: Final = "Measure"
 RESULTS: Final = "Results"
@@ -72,6 +69,8 @@ app.add_typer(simulate, name="simulate", rich_help_panel=LOADS)
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         print_out(f"streamgauge {version('streamgauge')}")
         raise typer.Exit
 
@@ -174,6 +173,7 @@ def run(
     from streamgauge.cli.loads.programs import carry_out_programs, programs_of
     from streamgauge.cli.loads.recorded import check_record_only, recorded_text
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
+    from streamgauge.runs.request.percentiles import figures_of
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
 
@@ -510,6 +510,7 @@ def analyse(
     from streamgauge.domain.folder.facts import RunFolder
     from streamgauge.runs.analysis import analyse as analyse_folder
     from streamgauge.runs.request.options import check_analysis
+    from streamgauge.runs.request.percentiles import figures_of
 
     shown = figures_of(percentiles)
     check_analysis(RunFolder(folder), master)
@@ -537,6 +538,7 @@ def report(
     from streamgauge.cli.display import display_of, shown_as
     from streamgauge.domain.folder.facts import RunFolder
     from streamgauge.runs.analysis import report as report_folder
+    from streamgauge.runs.request.percentiles import figures_of
 
     shown = figures_of(percentiles)
     show = shown_as(print_out, as_json=as_json, percentiles=shown)
@@ -808,6 +810,7 @@ def runs(
     Example: `streamgauge runs --percentiles p50,p99.9`
     """
     from streamgauge.cli.results.runs import runs as list_runs
+    from streamgauge.runs.request.percentiles import figures_of
 
     list_runs(folder, as_json=as_json, out=print_out, percentiles=figures_of(percentiles))
 
@@ -1156,15 +1159,19 @@ def main() -> None:
     completion.rejoin(os.environ)
     try:
         app(standalone_mode=True)
-    except BadInput as error:
-        _fail(error)
-        sys.exit(Exit.BAD_INPUT)
-    except Interrupted as error:
-        typer.echo(str(error), err=True)
-        sys.exit(Exit.INTERRUPTED)
     except StreamgaugeError as error:
-        _fail(error)
-        sys.exit(Exit.FAILED)
+        sys.exit(_told(error))
+
+
+def _told(error: StreamgaugeError) -> int:
+    """Tell an error; returns its exit code."""
+    from streamgauge.verdict.exits import Exit
+
+    if isinstance(error, Interrupted):
+        typer.echo(str(error), err=True)
+        return Exit.INTERRUPTED
+    _fail(error)
+    return Exit.BAD_INPUT if isinstance(error, BadInput) else Exit.FAILED
 
 
 def _fail(error: StreamgaugeError) -> None:

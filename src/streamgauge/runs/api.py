@@ -12,6 +12,7 @@ from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.limits import MOST_NODES
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.patience import Progress
@@ -24,7 +25,6 @@ from streamgauge.runs.request.options import RunOptions, check_analysis, checked
 from streamgauge.runs.request.percentiles import figures_of
 from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
-from streamgauge.scenario.model.environment.embedded import MOST_NODES
 from streamgauge.watch.display import Display, Lines, Quiet
 
 if TYPE_CHECKING:

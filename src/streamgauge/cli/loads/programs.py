@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from streamgauge.cli.loads.program_figures import program_figures
-from streamgauge.cli.results.imported import keep_runs, kept_text
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault, RunFailed
@@ -144,6 +142,9 @@ def run_programs(
 
     A run that fails ends the others, and has no run folder. Raises RunFailed with what it said last.
     """
+    # It brings all that draws figures, which no scenario needs before its load.
+    from streamgauge.cli.results.imported import keep_runs
+
     told: list[dict[str, Any]] = []
     for run in runs:
         outcome = carry_out_run(run, say)
@@ -159,6 +160,8 @@ def run_programs(
 
 
 def _tell(told: Sequence[dict[str, Any]], run: ProgramRun, *, as_json: bool, out: Callable[[str], None]) -> None:
+    from streamgauge.cli.results.imported import kept_text
+
     if told or as_json:
         out(kept_text(told, as_json=as_json))
     else:
@@ -173,6 +176,8 @@ def carry_out_run(run: ProgramRun, say: Say) -> ProgramOutcome:
 
 
 def _carried_out(run: ProgramRun, scratch: Path, interrupts: Interrupts, say: Say) -> ProgramOutcome:
+    from streamgauge.cli.loads.program_figures import program_figures
+
     status = ProgramStatus()
     if run.command is None:
         _wait(run.lasts_s, interrupts)

@@ -13,6 +13,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.limits import MOST_NODES
 from streamgauge.domain.text.address import is_spark_master, parse_bootstrap
 from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.secrets import left_out, mask_command
@@ -27,7 +28,6 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import read_scenario
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Scenario, Setting, document
-from streamgauge.scenario.model.environment.embedded import MOST_NODES
 from streamgauge.scenario.model.values import epoch_ns
 from streamgauge.workload.pacing import Int64s
 

@@ -5,12 +5,11 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from streamgauge.domain.errors import BadValue
+from streamgauge.domain.limits import MOST_NODES
 from streamgauge.scenario.model.environment.faults.disks import MOST_DIRECTORIES
 from streamgauge.scenario.model.environment.security import ClusterSecurity
 from streamgauge.scenario.model.values import ScenarioPart, Setting
 
-MOST_NODES: Final = 7
-"""Nodes that one machine is asked to run."""
 LEAST_REPLICATED: Final = 3
 """Brokers of a cluster that keeps replicas: with two, none may fail."""
 

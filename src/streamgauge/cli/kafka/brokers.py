@@ -1,0 +1,169 @@
+"""Embedded brokers that outlive a command: how they are started, listed and stopped."""
+
+import json
+import os
+import re
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from streamgauge.cluster import outages, registry
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
+from streamgauge.cluster.nodes.layout import ClusterPlan, names_of
+from streamgauge.cluster.nodes.security import FOLDER, SecurityFiles
+from streamgauge.cluster.registry import Entry
+from streamgauge.domain.errors import BadInput
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import find_java
+from streamgauge.processes.places import state_folder
+from streamgauge.runs.conduct.prepare import security_of
+from streamgauge.runs.conduct.waiting import Waiting
+from streamgauge.runs.interrupts import noted
+
+
+def start_broker(
+    brokers: int, data: Path | None, name: str | None, heap: str | None, security: str | None, *, as_json: bool
+) -> None:
+    """Start a broker, or a cluster of several, and print its address; raises BadInput before anything starts."""
+    if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
+        raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
+    plan = ClusterPlan(brokers, heap=heap, security=security_of(security, "--security"))
+    names = _free_names(name, plan, registry.listing())
+    interrupts = Interrupts()
+    with (
+        noted(interrupts, _progress),
+        start_cluster(
+            plan,
+            logs=_logs(data, names[0]),
+            java=find_java(os.environ),
+            data=data,
+            keep_data=data is not None,
+            detached=True,
+            names=names,
+            progress=_progress,
+            check=Waiting(interrupts, why="interrupted before the broker was ready; it was stopped"),
+        ) as cluster,
+    ):
+        typer.echo(json.dumps(_of_cluster(cluster), indent=2) if as_json else cluster.bootstrap)
+        if plan.security.is_on and not as_json:
+            typer.echo(f"--client-config {cluster.security.client}")
+
+
+def tell_status(*, as_json: bool) -> None:
+    """Print the embedded brokers that run on this machine."""
+    outages.undo()
+    running = registry.listing()
+    if as_json:
+        typer.echo(json.dumps([_facts(entry) for entry in running], indent=2))
+    elif not running:
+        typer.echo("no broker is running")
+    told = set()
+    for entry in [] if as_json else running:
+        kept = "until it stops" if entry.temporary else "kept"
+        nodes = _nodes_of(entry, running)
+        if len(nodes) > 1 and entry.cluster not in told:
+            told.add(entry.cluster)
+            typer.echo(f"cluster of {len(nodes)}: --bootstrap {','.join(each.bootstrap for each in nodes)}")
+        typer.echo(f"{entry.name}  {entry.bootstrap}  process {entry.process.pid}{_owner(entry)}")
+        if settings := _client_config(entry):
+            typer.echo(f"  --client-config {settings}")
+        typer.echo(f"  Apache Kafka {entry.version}, data {entry.data} ({kept}), log {entry.log}")
+
+
+def stop_brokers(name: str | None, *, every: bool) -> None:
+    """Stop the broker of this name with the others of its cluster, or all; raises BadInput where none is meant."""
+    if name and every:
+        raise BadInput.single("NAME", "cannot be combined with --all", "Leave one of them out")
+    outages.undo()
+    registry.sweep()
+    running = registry.listing()
+    chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)
+    for entry in chosen:
+        registry.end(entry)
+        typer.echo(f"stopped {entry.name} at {entry.bootstrap}")
+    if not chosen:
+        typer.echo("no broker to stop")
+
+
+def _free_names(asked: str | None, plan: ClusterPlan, running: list[Entry]) -> list[str]:
+    """Names made of the one asked for, or the first `broker-N` that are free.
+
+    Raises BadInput for one that is taken or unusable.
+    """
+    taken = {entry.name: entry for entry in running}
+    if asked is None:
+        free = (name for number in count(1) if (name := f"broker-{number}") not in taken)
+        return list(islice(free, plan.brokers))
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
+        raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
+    names = names_of(plan, asked)
+    for name in names:
+        if name in taken:
+            what = f"{name} is already running, at {taken[name].bootstrap}"
+            raise BadInput.single("--name", what, "Choose another name, or stop that broker")
+    return names
+
+
+def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
+    """The one broker that is meant; raises BadInput where that is not clear, or not for us to stop."""
+    if name is None:
+        ours = [entry for entry in running if entry.owner is None]
+        if any(entry not in _nodes_of(ours[0], running) for entry in ours):
+            names = ", ".join(entry.name for entry in ours)
+            raise BadInput.single("NAME", f"several brokers are running: {names}", "Name one of them, or use --all")
+        return ours
+    named = next((entry for entry in running if entry.name == name), None)
+    if named is None:
+        names = ", ".join(entry.name for entry in running) or "none"
+        raise BadInput.single("NAME", f"no broker {name} is running", f"Running: {names}")
+    if named.owner:
+        what = f"{name} belongs to process {named.owner.pid}"
+        raise BadInput.single("NAME", what, "End that process (a run: with Ctrl-C); its broker stops with it")
+    return _nodes_of(named, running)
+
+
+def _nodes_of(entry: Entry, running: list[Entry]) -> list[Entry]:
+    """The brokers of its cluster, itself among them."""
+    return [each for each in running if each == entry or (entry.cluster and each.cluster == entry.cluster)]
+
+
+def _logs(data: Path | None, name: str) -> Path:
+    """Logs lie beside the data that are kept, else where the program keeps its state."""
+    return data / "logs" if data else state_folder() / "logs" / name
+
+
+def _of_cluster(cluster: EmbeddedCluster) -> dict[str, Any]:
+    """A single broker, or the brokers of a cluster and its address."""
+    nodes = [_facts(each.entry) for each in cluster.nodes]
+    return nodes[0] if len(nodes) == 1 else {"bootstrap": cluster.bootstrap, "nodes": nodes}
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "bootstrap": entry.bootstrap,
+        "version": entry.version,
+        "pid": entry.process.pid,
+        "owner_pid": entry.owner.pid if entry.owner else None,
+        "data": str(entry.data),
+        "data_kept": not entry.temporary,
+        "log": str(entry.log),
+        "client_config": _client_config(entry),
+    }
+
+
+def _client_config(entry: Entry) -> str | None:
+    """The file that tells clients how to connect; the first broker of a cluster has it, where anything is guarded."""
+    told = SecurityFiles(entry.data / FOLDER).client
+    return str(told) if told.exists() else None
+
+
+def _owner(entry: Entry) -> str:
+    return f", until process {entry.owner.pid} ends" if entry.owner else ""
+
+
+def _progress(text: str) -> None:
+    """Tell what goes on, on standard error."""
+    typer.echo(text, err=True)
