@@ -156,20 +156,26 @@ def read_log(facts: RunFacts, bootstrap: str) -> dict[tuple[int, int], Stamp]:
     reader = ck.Consumer({"bootstrap.servers": bootstrap, "group.id": "torture", "enable.auto.commit": False})
     found: dict[tuple[int, int], Stamp] = {}
     try:
+        left: dict[int, int] = {}
+        places = []
         for partition in range(topic.partitions or 0):
             begin, end = reader.get_watermark_offsets(ck.TopicPartition(topic.name, partition), timeout=10)
-            reader.assign([ck.TopicPartition(topic.name, partition, begin)])
-            at = begin
-            while at < end:
-                message = reader.poll(10)
-                assert message is not None, f"the log of {topic.name} cannot be read"
-                assert message.error() is None, message.error()
-                at = int(message.offset() or 0) + 1
-                head = bytes(message.value() or b"")[: stamp.STAMP.itemsize]
-                if len(head) == stamp.STAMP.itemsize:
-                    stamps = stamp.decode(head)
-                    if stamp.is_stamp(stamps, facts.tag).all():
-                        found[partition, at - 1] = (int(stamps["producer"][0]), int(stamps["seq"][0]))
+            if begin < end:
+                left[partition] = end - 1
+                places.append(ck.TopicPartition(topic.name, partition, begin))
+        reader.assign(places)
+        while left:
+            message = reader.poll(10)
+            assert message is not None, f"the log of {topic.name} cannot be read"
+            assert message.error() is None, message.error()
+            partition, at = int(message.partition() or 0), int(message.offset() or 0)
+            if at >= left.get(partition, at + 1):
+                del left[partition]
+            head = bytes(message.value() or b"")[: stamp.STAMP.itemsize]
+            if len(head) == stamp.STAMP.itemsize:
+                stamps = stamp.decode(head)
+                if stamp.is_stamp(stamps, facts.tag).all():
+                    found[partition, at] = (int(stamps["producer"][0]), int(stamps["seq"][0]))
     finally:
         reader.close()
     return found
