@@ -120,11 +120,18 @@ def test_what_is_done_before_each_run(runner: str, before: list[list[str]]) -> N
     [
         ("ScenarioRunner", "", [1000, 2000, 3000]),
         ("ScenarioRunner -s 'scenario: [{targetRate: 5k, runTime: 5s}, {targetRate: 0}]'", "", [5000, 0]),
+        ("ScenarioRunner scenario=RAMP_3_1k_2k_1m", "", [1000, 1500, 2000]),
+        ("ScenarioRunner scenario=SPIKE_100_5k_10s_2s", "", [100, 5000, 100]),
         ("InteractiveRunner", "\ntargetRate=1k runTime=5s\n{targetRate: 3k}\nquit\ntargetRate=9", [1000, 3000]),
     ],
 )
 def test_rates_come_one_after_the_other(runner: str, script: str, rates: list[int]) -> None:
     assert [run.settings["targetRate"] for run in process(runner, script)] == rates
+
+
+def test_a_spike_lasts_as_long_as_it_says() -> None:
+    lengths = [run.settings["runTime"] for run in process("ScenarioRunner scenario=SPIKE_100_5k_10s_2s")]
+    assert lengths == [10, 2, 10]
 
 
 def test_properties_in_one_file() -> None:
@@ -194,7 +201,9 @@ def test_wrong_external_commands(changed: dict[str, Any], said: str) -> None:
         ("BasicRunner runTime=0", {}, "runTime: 0 leaves"),
         ("BasicRunner colour=1", {}, "colour: no such field of BasicRunner"),
         ("BasicRunner runSteps=0", {}, "runSteps: 0: not between"),
-        ("ScenarioRunner scenario=RAMP_3_1k_9k_1m", {}, "scenario: not a list of steps"),
+        ("ScenarioRunner scenario=3", {}, "scenario: not a list of steps"),
+        ("ScenarioRunner scenario=STAIRS_3", {}, "scenario: STAIRS_3: not a scenario"),
+        ("ScenarioRunner scenario=RAMP_2000", {}, "scenario: RAMP_2000: has 2,000 steps"),
         ("InteractiveRunner", {}, "InteractiveRunner has no steps"),
     ],
 )

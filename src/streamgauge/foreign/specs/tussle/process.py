@@ -13,7 +13,7 @@ from streamgauge.foreign.results.output import parse_pattern
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.texts import read_mapping
 from streamgauge.foreign.specs.tussle.properties import tussle_number, tussle_time_ns
-from streamgauge.foreign.specs.tussle.steps import MINUTE_NS, braced
+from streamgauge.foreign.specs.tussle.steps import MINUTE_NS, MOST_STEPS, braced, shorthand_rates
 from streamgauge.foreign.specs.write.programs import ProgramCommand, ProgramOutput, ProgramRun
 from streamgauge.foreign.specs.write.translation import Draft, Translation, name_of
 
@@ -26,7 +26,6 @@ PROCESS: Final = frozenset(
 RUNNERS: Final = ("BasicRunner", "ScenarioRunner", "InteractiveRunner")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _DELAY_NS: Final = 600 * NS_PER_SECOND
-_MOST_STEPS: Final = 1_000
 _REPORTED: Final = (
     "hdrCutTime", "hdrInterval", "reportInterval", "progressInterval", "hdrFactor", "includeWarmup", "histogramsDir",
     "metricName", "rateUnits", "timeUnits", "operationsInclude", "operationsExclude", "runProperties",
@@ -221,7 +220,7 @@ def _steps(draft: Draft, fields: SpecFields, runner: str, script: Sequence[str])
         return _typed(draft, script)
     if runner == "ScenarioRunner":
         return _listed(draft, fields)
-    times = fields.whole("runSteps", 1, least=1, most=_MOST_STEPS)
+    times = fields.whole("runSteps", 1, least=1, most=MOST_STEPS)
     return [_step(draft, fields)] * times
 
 
@@ -240,8 +239,11 @@ def _listed(draft: Draft, fields: SpecFields) -> list[_Step]:
     given = fields.raw(fields.first("scenario", "scenarioDef"))
     if given is None:
         given = [{"targetRate": rate} for rate in ("1k", "2k", "3k")]
-    if not isinstance(given, list) or not given or len(given) > _MOST_STEPS:
-        what = f"not a list of steps, of at most {_MOST_STEPS:,}"
+    if isinstance(given, str):
+        rates = shorthand_rates(draft, given)
+        return [_Step(rate, 0, max(1, length_ns // NS_PER_SECOND)) for rate, length_ns in rates]
+    if not isinstance(given, list) or not given or len(given) > MOST_STEPS:
+        what = f"not a list of steps, of at most {MOST_STEPS:,}"
         draft.refuse("scenario", what, "Write [{targetRate: 1k, runTime: 1m}]")
         return []
     return [_read_step(draft, each, f"scenario.{place}") for place, each in enumerate(given)]
@@ -250,7 +252,7 @@ def _listed(draft: Draft, fields: SpecFields) -> list[_Step]:
 def _typed(draft: Draft, script: Sequence[str]) -> list[_Step]:
     """The lines behind the command, up to `quit`."""
     found: list[_Step] = []
-    for number, line in enumerate(script[:_MOST_STEPS], start=1):
+    for number, line in enumerate(script[:MOST_STEPS], start=1):
         word = line.split()[0]
         if word == "quit":
             break

@@ -11,6 +11,7 @@ from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.texts import read_mapping
 from streamgauge.foreign.specs.tussle.properties import TussleBench, tussle_number, tussle_time_ns
 from streamgauge.foreign.specs.tussle.steps import (
+    MOST_STEPS,
     TussleStep,
     braced,
     experiment_of_steps,
@@ -32,7 +33,6 @@ _OF_BOUND: Final = (
     "runSteps",
 )  # fmt: skip
 _FIGURES: Final = ("p50", "p75", "p90", "p95", "p99", "p99.5", "p99.9", "p99.99", "max")
-_MOST_STEPS: Final = 1_000
 _NO_SEARCH: Final = "only a search has a bound and service levels; write `expect` for a run"
 
 Document = dict[str, Any]
@@ -97,9 +97,9 @@ def _interactive(
     fields.ignored(_NO_SEARCH, "highBound", "sleConfig")
     fields.close()
     steps: list[TussleStep] = []
-    if len(script) > _MOST_STEPS:
-        draft.refuse("--runner", f"{len(script):,} lines behind the command", f"Write at most {_MOST_STEPS:,}")
-    for number, line in enumerate(script[:_MOST_STEPS], start=1):
+    if len(script) > MOST_STEPS:
+        draft.refuse("--runner", f"{len(script):,} lines behind the command", f"Write at most {MOST_STEPS:,}")
+    for number, line in enumerate(script[:MOST_STEPS], start=1):
         word = line.split()[0]
         if word == "quit":
             break

@@ -15,6 +15,8 @@ from streamgauge.foreign.specs.write.translation import Draft, Translation, with
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 _CHUNK_MS: Final = 10
 """Of the throttle INT."""
+MOST_STEPS: Final = 1_000
+_PLACE: Final = "scenario"
 _ONE_RUN: Final = "steps are one run; the report has the figures of each second, and of each step"
 
 
@@ -83,18 +85,18 @@ def stepped(draft: Draft, runner: str, steps: Sequence[TussleStep], document: Ma
 
 def shorthand(draft: Draft, text: str, document: Mapping[str, Any]) -> Translation:
     """What `RAMP_steps_from_to_length` and `SPIKE_base_peak_before_length` say, with defaults for what is left out."""
-    kind, *parts = text.strip().split("_")
-    place, like = "scenario", "Write a list of steps, RAMP_10_1k_10k_1m or SPIKE_1k_1m_5m_10s"
+    said = _said(draft, text)
     step = TussleStep(1, 0, MINUTE_NS)
-    is_known = kind in _SHORTHANDS and len(parts) <= 4
-    if not is_known:
-        draft.refuse(place, f"{one_line(text)}: not a scenario", like)
-    try:
-        step = _SHORTHANDS[kind]([*parts, *[""] * (4 - len(parts))]) if is_known else step
-    except BadValue as error:
-        draft.refuse(place, f"{one_line(text)}: {error.what}", error.mend)
-    draft.differs(place, _ONE_RUN)
+    if said is not None:
+        step = TussleStep(said.pace, 0, sum(length_ns for _, length_ns in said.rates))
+    draft.differs(_PLACE, _ONE_RUN)
     return draft.finished("tussle", "ScenarioRunner", scenario_at(document, step))
+
+
+def shorthand_rates(draft: Draft, text: str) -> list[tuple[int, int]]:
+    """The rates that a shorthand says, one after the other, each with its length in ns; none where it is refused."""
+    said = _said(draft, text)
+    return [] if said is None else said.rates
 
 
 def experiment_of_steps(
@@ -120,18 +122,40 @@ def braced(line: str) -> str:
     return line if line.startswith("{") else "{" + line + "}"
 
 
-def _ramp(parts: Sequence[str]) -> TussleStep:
+class _Said(NamedTuple):
+    """A shorthand: as `load.rate` has it, and as rates with their lengths in ns."""
+
+    pace: dict[str, Any]
+    rates: list[tuple[int, int]]
+
+
+def _said(draft: Draft, text: str) -> _Said | None:
+    kind, *parts = text.strip().split("_")
+    if kind not in _SHORTHANDS or len(parts) > 4:
+        like = "Write a list of steps, RAMP_10_1k_10k_1m or SPIKE_1k_1m_5m_10s"
+        draft.refuse(_PLACE, f"{one_line(text)}: not a scenario", like)
+        return None
+    try:
+        return _SHORTHANDS[kind]([*parts, *[""] * (4 - len(parts))])
+    except BadValue as error:
+        draft.refuse(_PLACE, f"{one_line(text)}: {error.what}", error.mend)
+        return None
+
+
+def _ramp(parts: Sequence[str]) -> _Said:
     count, low, high = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("10", "1k", "10k"), strict=False))
     each, count = _above_zero(tussle_time_ns(parts[3] or "1m")), max(2, count)
+    if count > MOST_STEPS:
+        raise BadValue(f"has {count:,} steps", f"Write at most {MOST_STEPS:,}")
     pace = {"steps": {"from": low, "to": high, "steps": count, "each": format_duration(each)}}
-    return TussleStep(pace, 0, count * each)
+    return _Said(pace, [(round(low + (high - low) * place / (count - 1)), each) for place in range(count)])
 
 
-def _spike(parts: Sequence[str]) -> TussleStep:
+def _spike(parts: Sequence[str]) -> _Said:
     base, peak = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("1k", "1m"), strict=False))
     before, lasts = (_above_zero(tussle_time_ns(p or d)) for p, d in zip(parts[2:], ("5m", "10s"), strict=True))
     pace = {"spike": {"base": base, "peak": peak, "at": format_duration(before), "for": format_duration(lasts)}}
-    return TussleStep(pace, 0, 2 * before + lasts)
+    return _Said(pace, [(base, before), (peak, lasts), (base, before)])
 
 
 def _above_zero(number: int) -> int:
