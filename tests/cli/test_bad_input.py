@@ -19,7 +19,7 @@ import pytest
 import yaml
 from tests.report.conftest import FACTS, changed
 
-from streamgauge.cli.kafka import broker
+from streamgauge.cli.kafka import brokers
 from streamgauge.cli.main import main
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import Java
@@ -56,7 +56,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr(request, "find_java", lambda _: Java(tmp_path / "bin" / "java", "17.0.1", 17))
     monkeypatch.setattr("streamgauge.runs.conduct.target.start_cluster", _never)
     monkeypatch.setattr("streamgauge.runs.conduct.target.Cluster", _never)
-    monkeypatch.setattr(broker, "start_cluster", _never)
+    monkeypatch.setattr(brokers, "start_cluster", _never)
 
     def run(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["streamgauge", *arguments])
@@ -599,9 +599,7 @@ def test_all_faults_are_told_at_once(call: Call, content: str, options: list[str
 def test_what_shows_a_result_is_refused_where_a_run_is_only_recorded(call: Call) -> None:
     shows = ["--json", "--figures", "--percentiles", "p50"]
     said = refused(call, "run", "baseline", "--record-only", *shows, faults=3)
-    holds(
-        said, ("--json: cannot be combined with --record-only", "--figures:", "--percentiles:", "streamgauge analyse")
-    )
+    holds(said, ("--json: cannot be combined with --record-only", "--figures:", "--percentiles:", "Ask for it when"))
 
 
 def test_options_that_are_keys_of_a_scenario_name_the_setting(call: Call) -> None:

@@ -58,6 +58,13 @@ def test_options_reach_the_run(asked: dict[str, Any]) -> None:
     assert (metrics.address, metrics.port) == ("127.0.0.2", 0)
 
 
+def test_a_run_may_be_recorded_only(asked: dict[str, Any]) -> None:
+    streamgauge.run("baseline", record_only=True)
+    assert asked["record_only"]
+    with pytest.raises(BadInput, match=r"(?s)figures: cannot be combined with record_only.*percentiles: cannot"):
+        streamgauge.run("baseline", record_only=True, figures=True, percentiles="p50")
+
+
 def test_nothing_more_is_done_than_was_asked_for(asked: dict[str, Any]) -> None:
     streamgauge.run("baseline")
 

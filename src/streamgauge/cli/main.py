@@ -171,9 +171,10 @@ def run(
     from streamgauge.cli.display import display_of, shown_as
     from streamgauge.cli.loads.convert import conversion_notes
     from streamgauge.cli.loads.programs import carry_out_programs, programs_of
-    from streamgauge.cli.loads.recorded import check_record_only, recorded_text
+    from streamgauge.cli.loads.recorded import recorded_text
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.request.percentiles import figures_of
+    from streamgauge.runs.request.recording import check_record_only
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
 

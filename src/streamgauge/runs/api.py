@@ -23,6 +23,7 @@ from streamgauge.runs.conduct.prepare import security_of
 from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
 from streamgauge.runs.request.percentiles import figures_of
+from streamgauge.runs.request.recording import check_record_only
 from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display, Lines, Quiet
@@ -133,20 +134,23 @@ def run(
     metrics_port: int | None = None,
     metrics_address: str = LOOPBACK,
     prepare: bool = False,
+    record_only: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Run a scenario, analyse it and write its report; the same as `streamgauge run`.
 
     `scenario` is the name of a shipped scenario, a YAML file, or a mapping with the keys of one. `set` changes values
     by their paths: `{"load.rate": "20k/s"}`. Without `bootstrap`, the run starts an embedded broker, or uses `broker`,
-    which `streamgauge.broker` yields. `progress` is called with lines of progress. The other arguments are the options
-    of `streamgauge run`; see `streamgauge run --help`.
+    which `streamgauge.broker` yields. With `record_only` there is no result until `Run.analyse`. `progress` is called
+    with lines of progress. The other arguments are the options of `streamgauge run`; see `streamgauge run --help`.
 
     Raises BadInput with all faults of the input before anything starts, Interrupted on Ctrl-C before there is anything
     to analyse, RunFailed if there is no result. A run that fails or is not valid is returned: see `Run.facts.ending`
     and `Run.valid`.
     """
     shown = figures_of(percentiles)
+    if record_only:
+        check_record_only({"figures": figures, "percentiles": bool(percentiles)}, by="record_only")
     changes = [f"{path}={json.dumps(value, default=str)}" for path, value in (set or {}).items()]
     name = scenario if isinstance(scenario, Mapping) else str(scenario)
     options = RunOptions(
@@ -169,6 +173,7 @@ def run(
         percentiles=shown,
         metrics=None if metrics_port is None else metrics_of(request, metrics_address, metrics_port),
         prepare=prepare,
+        record_only=record_only,
     )
     return Run(ended.folder.root)
 

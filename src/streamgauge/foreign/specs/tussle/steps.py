@@ -122,14 +122,14 @@ def braced(line: str) -> str:
     return line if line.startswith("{") else "{" + line + "}"
 
 
-class _Said(NamedTuple):
+class _SaidRates(NamedTuple):
     """A shorthand: as `load.rate` has it, and as rates with their lengths in ns."""
 
     pace: dict[str, Any]
     rates: list[tuple[int, int]]
 
 
-def _said(draft: Draft, text: str) -> _Said | None:
+def _said(draft: Draft, text: str) -> _SaidRates | None:
     kind, *parts = text.strip().split("_")
     if kind not in _SHORTHANDS or len(parts) > 4:
         like = "Write a list of steps, RAMP_10_1k_10k_1m or SPIKE_1k_1m_5m_10s"
@@ -142,20 +142,20 @@ def _said(draft: Draft, text: str) -> _Said | None:
         return None
 
 
-def _ramp(parts: Sequence[str]) -> _Said:
+def _ramp(parts: Sequence[str]) -> _SaidRates:
     count, low, high = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("10", "1k", "10k"), strict=False))
     each, count = _above_zero(tussle_time_ns(parts[3] or "1m")), max(2, count)
     if count > MOST_STEPS:
         raise BadValue(f"has {count:,} steps", f"Write at most {MOST_STEPS:,}")
     pace = {"steps": {"from": low, "to": high, "steps": count, "each": format_duration(each)}}
-    return _Said(pace, [(round(low + (high - low) * place / (count - 1)), each) for place in range(count)])
+    return _SaidRates(pace, [(round(low + (high - low) * place / (count - 1)), each) for place in range(count)])
 
 
-def _spike(parts: Sequence[str]) -> _Said:
+def _spike(parts: Sequence[str]) -> _SaidRates:
     base, peak = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("1k", "1m"), strict=False))
     before, lasts = (_above_zero(tussle_time_ns(p or d)) for p, d in zip(parts[2:], ("5m", "10s"), strict=True))
     pace = {"spike": {"base": base, "peak": peak, "at": format_duration(before), "for": format_duration(lasts)}}
-    return _Said(pace, [(base, before), (peak, lasts), (base, before)])
+    return _SaidRates(pace, [(base, before), (peak, lasts), (base, before)])
 
 
 def _above_zero(number: int) -> int:
