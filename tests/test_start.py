@@ -102,3 +102,18 @@ def test_an_analysis_that_is_interrupted_says_how_to_go_on(
     monkeypatch.setattr("streamgauge.pipeline.run.analyse", interrupted)
     with pytest.raises(Interrupted, match=f"^analysis interrupted; the recorded events are kept: .* {tmp_path}/run$"):
         analyse(RunFolder(tmp_path / "run"), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("streamgauge.cli.main", {"numpy", "pydantic", "pyarrow", "altair", "confluent_kafka"}),
+        ("streamgauge.cli.loads.programs", {"altair"}),
+    ],
+)
+def test_a_command_waits_for_nothing_that_it_does_not_need(module: str, heavy: set[str]) -> None:
+    """Each call, and each completion, loads the options; each run looks for programs in its specification."""
+    program = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+
+    assert heavy & set(done.stdout.split()) == set()

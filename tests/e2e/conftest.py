@@ -1,6 +1,7 @@
 """What tests of the whole program share: calls in this process, and one warm Spark session to analyse with."""
 
 import functools
+import secrets
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from pyspark.sql import SparkSession
 from tests.e2e.program import PRIME_SECONDS
 
 from streamgauge.cli.main import main
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.spark.session import SESSIONS
@@ -42,6 +45,15 @@ def _session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]
     """A session that analyses of this process find and use: to start one takes longer than to answer."""
     with SESSIONS.session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
         yield running
+
+
+@pytest.fixture
+def topic(broker: EmbeddedBroker) -> Iterator[str]:
+    """The name of a topic that is not there yet, and is gone after the test."""
+    name, cluster = f"topic-{secrets.token_hex(4)}", Cluster(broker.bootstrap, {})
+    yield name
+    if cluster.partitions_of(name) is not None:
+        cluster.delete_topic(name)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import json
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,10 @@ Measure = Callable[[str], Any]
 
 
 @pytest.fixture
-def topic(broker: EmbeddedBroker) -> Iterator[str]:
-    """A topic of this test, gone after it."""
-    name, cluster = f"tools-{secrets.token_hex(4)}", Cluster(broker.bootstrap, {})
-    cluster.create_topic(name, PARTITIONS, 1, {})
-    yield name
-    cluster.delete_topic(name)
+def made(broker: EmbeddedBroker, topic: str) -> str:
+    """A topic that is there: the tools take it as it is."""
+    Cluster(broker.bootstrap, {}).create_topic(topic, PARTITIONS, 1)
+    return topic
 
 
 @pytest.fixture
@@ -75,8 +73,8 @@ def result_in(folder: Path) -> Any:
     return json.loads((run / "result.json").read_text(encoding="utf-8"))
 
 
-def test_each_reads_what_the_other_has_sent(ours: Measure, theirs: Measure, broker: EmbeddedBroker, topic: str) -> None:
-    where = f"--bootstrap-server {broker.bootstrap} --topic {topic}"
+def test_each_reads_what_the_other_has_sent(ours: Measure, theirs: Measure, broker: EmbeddedBroker, made: str) -> None:
+    where = f"--bootstrap-server {broker.bootstrap} --topic {made}"
     produce = f"kafka-producer-perf-test {where} --num-records {COUNT} --record-size {SIZE} --throughput 3000"
     produce += " --command-property acks=all"
     sent = {"theirs": theirs(produce), "ours": ours(produce)}
@@ -85,7 +83,7 @@ def test_each_reads_what_the_other_has_sent(ours: Measure, theirs: Measure, brok
         # Half a second of load is mostly start: a rate that is reached says nothing.
         assert 0 < result["throughput"]["acked_per_second"] < 3_300, who
         assert result["latency"]["ack"]["service"]["p50_ms"] is not None, who
-    found = read_again(broker.bootstrap, [topic], 2 * COUNT)
+    found = read_again(broker.bootstrap, [made], 2 * COUNT)
     assert [len(each.value()) for each in found] == [SIZE] * (2 * COUNT)
     assert {each.partition() for each in found} == set(range(PARTITIONS))
 
@@ -96,11 +94,11 @@ def test_each_reads_what_the_other_has_sent(ours: Measure, theirs: Measure, brok
 
 
 def test_both_send_one_message_after_the_other(
-    ours: Measure, theirs: Measure, broker: EmbeddedBroker, topic: str
+    ours: Measure, theirs: Measure, broker: EmbeddedBroker, made: str
 ) -> None:
-    line = f"kafka-e2e-latency --bootstrap-server {broker.bootstrap} --topic {topic} --num-records 300"
+    line = f"kafka-e2e-latency --bootstrap-server {broker.bootstrap} --topic {made} --num-records 300"
     line += f" --producer-acks 1 --record-size {SIZE}"
     for who, result in {"theirs": theirs(line), "ours": ours(line)}.items():
         latency = result["latency"]["end_to_end"]["service"]
         assert 0 <= latency["p50_ms"] <= latency["p99_ms"] < 5_000, who
-    assert len(read_again(broker.bootstrap, [topic], 600)) == 600
+    assert len(read_again(broker.bootstrap, [made], 600)) == 600

@@ -47,10 +47,9 @@ def run(
     """Conduct a run, analyse it, and write its report, with these `percentiles`; `show` gets the result.
 
     Without `reports` there is result.json, and no report; with `record_only` there is neither, and the exit code says
-    only how the run ended. With `prepare`, make archives of Java classes afterwards,
-    unless they are there. In the main thread, Ctrl-C stops the load, and what was measured is analysed; a second one
-    stops at once. Raises BadInput before anything starts, Interrupted if nothing was measured or nothing is analysed,
-    RunFailed if there is no result.
+    only how the run ended. With `prepare`, make archives of Java classes afterwards, unless they are there. In the main
+    thread, Ctrl-C stops the load, and what was measured is analysed; a second one stops at once. Raises BadInput before
+    anything starts, Interrupted if nothing was measured or nothing is analysed, RunFailed if there is no result.
     """
     archives.make_way()
     display, interrupts = display or Quiet(), Interrupts()
@@ -69,7 +68,7 @@ def run(
         with display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-            over = _start_nothing if record_only else _start_spark
+            over = (lambda *_: None) if record_only else _start_spark
             folder = owned.enter_context(conducted(prepared, interrupts, progress, watch, over))
         # From here on a signal breaks off what is under way; what came before is looked at once more.
         interrupts.breaks = True
@@ -98,10 +97,6 @@ def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextM
     """Signals reach the main thread only; a run in another thread goes on."""
     is_main = threading.current_thread() is threading.main_thread()
     return noted(interrupts, display.say) if is_main else nullcontext()
-
-
-def _start_nothing(_folder: RunFolder, _rows: int) -> None:
-    """Nothing is analysed."""
 
 
 def _start_spark(folder: RunFolder, rows: int) -> None:

@@ -59,6 +59,13 @@ from streamgauge.scenario.written.yaml_text import read_yaml
             },
         ),
         (
+            "--runner ScenarioRunner scenario=RAMP_2k_1k_3k_1",
+            {
+                "load.rate": {"steps": {"from": 1000, "to": 3000, "steps": 2000, "each": "1s"}},
+                "phases.measure": "2000s",
+            },
+        ),
+        (
             "--runner ScenarioRunner scenario=RAMP",
             {"load.rate": {"steps": {"from": 1000, "to": 10_000, "steps": 10, "each": "1m"}}, "phases.measure": "10m"},
         ),

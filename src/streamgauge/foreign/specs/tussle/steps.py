@@ -1,7 +1,8 @@
 """Runs of tussle at a rate, one or several after each other, as a load or as an experiment."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -88,7 +89,7 @@ def shorthand(draft: Draft, text: str, document: Mapping[str, Any]) -> Translati
     said = _said(draft, text)
     step = TussleStep(1, 0, MINUTE_NS)
     if said is not None:
-        step = TussleStep(said.pace, 0, sum(length_ns for _, length_ns in said.rates))
+        step = TussleStep(said.pace, 0, said.length_ns)
     draft.differs(_PLACE, _ONE_RUN)
     return draft.finished("tussle", "ScenarioRunner", scenario_at(document, step))
 
@@ -96,7 +97,11 @@ def shorthand(draft: Draft, text: str, document: Mapping[str, Any]) -> Translati
 def shorthand_rates(draft: Draft, text: str) -> list[tuple[int, int]]:
     """The rates that a shorthand says, one after the other, each with its length in ns; none where it is refused."""
     said = _said(draft, text)
-    return [] if said is None else said.rates
+    rates = [] if said is None else list(islice(said.rates, MOST_STEPS + 1))
+    if len(rates) > MOST_STEPS:
+        draft.refuse(_PLACE, f"{one_line(text)}: has more than {MOST_STEPS:,} steps", "Write fewer")
+        return []
+    return rates
 
 
 def experiment_of_steps(
@@ -126,7 +131,8 @@ class _SaidRates(NamedTuple):
     """A shorthand: as `load.rate` has it, and as rates with their lengths in ns."""
 
     pace: dict[str, Any]
-    rates: list[tuple[int, int]]
+    length_ns: int
+    rates: Iterable[tuple[int, int]]
 
 
 def _said(draft: Draft, text: str) -> _SaidRates | None:
@@ -145,17 +151,16 @@ def _said(draft: Draft, text: str) -> _SaidRates | None:
 def _ramp(parts: Sequence[str]) -> _SaidRates:
     count, low, high = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("10", "1k", "10k"), strict=False))
     each, count = _above_zero(tussle_time_ns(parts[3] or "1m")), max(2, count)
-    if count > MOST_STEPS:
-        raise BadValue(f"has {count:,} steps", f"Write at most {MOST_STEPS:,}")
     pace = {"steps": {"from": low, "to": high, "steps": count, "each": format_duration(each)}}
-    return _SaidRates(pace, [(round(low + (high - low) * place / (count - 1)), each) for place in range(count)])
+    rates = ((round(low + (high - low) * place / (count - 1)), each) for place in range(count))
+    return _SaidRates(pace, count * each, rates)
 
 
 def _spike(parts: Sequence[str]) -> _SaidRates:
     base, peak = (_above_zero(tussle_number(p or d)) for p, d in zip(parts, ("1k", "1m"), strict=False))
     before, lasts = (_above_zero(tussle_time_ns(p or d)) for p, d in zip(parts[2:], ("5m", "10s"), strict=True))
     pace = {"spike": {"base": base, "peak": peak, "at": format_duration(before), "for": format_duration(lasts)}}
-    return _SaidRates(pace, [(base, before), (peak, lasts), (base, before)])
+    return _SaidRates(pace, 2 * before + lasts, [(base, before), (peak, lasts), (base, before)])
 
 
 def _above_zero(number: int) -> int:
