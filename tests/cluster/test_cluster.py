@@ -141,6 +141,17 @@ def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None
     assert three.alive
 
 
+def test_a_topic_has_the_brokers_that_it_was_assigned(three: EmbeddedCluster) -> None:
+    cluster = Cluster(three.bootstrap, {}, own={"socket.timeout.ms": 9000})
+    assigned = [(3, 1), (1, 2), (2, 3)]
+    cluster.create_topic("placed", 3, 2, {}, assigned)
+
+    assert cluster.replicas_of("placed") == assigned
+    assert cluster.replicas_of("nowhere") == []
+    with pytest.raises(BrokerError, match="topic misplaced could not be created"):
+        cluster.create_topic("misplaced", 1, 1, {}, [(9,)])
+
+
 def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> None:
     """A leader moves, its broker is restarted in order, another leader is killed: by role, and each as Kafka tells."""
     cluster = Cluster(three.bootstrap, {})

@@ -37,21 +37,31 @@ class Offsets:
         return [group] * self.places
 
 
+Assignments = Sequence[tuple[int, ...]] | None
+
+
 class FakeCluster:
     """Has topics by name, each with its partitions, and keeps what it is asked to do."""
 
     def __init__(self, **topics: int) -> None:
         self.topics, self.done = topics, list[str]()
         self.configs: dict[str, Mapping[str, Any]] = {}
+        self.replicas: dict[str, Assignments] = {}
         self.committed: dict[tuple[str, str], Sequence[int]] = {}
         self.stuck = False
 
     def partitions_of(self, name: str) -> int | None:
         return self.topics.get(name)
 
-    def create_topic(self, name: str, partitions: int, _replication: int, configs: Mapping[str, Any]) -> None:
+    def create_topic(
+        self, name: str, partitions: int, _replication: int, configs: Mapping[str, Any], assignments: Assignments
+    ) -> None:
         self.done.append(f"make {name}")
         self.topics[name], self.configs[name] = partitions, configs
+        self.replicas[name] = assignments
+
+    def replicas_of(self, name: str) -> Assignments:
+        return self.replicas[name]
 
     def delete_topic(self, name: str) -> None:
         self.done.append(f"delete {name}")
@@ -85,6 +95,27 @@ def test_a_topic_that_is_missing_is_made_and_its_id_is_kept() -> None:
 
     assert cluster.done == ["make t"]
     assert topics.made == {"t": "id of t"}
+
+
+def test_every_topic_that_is_made_has_the_brokers_of_the_assignments() -> None:
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **LOAD | {"topic": {"name": "t", "assignments": [[1, 2], [2, 1]]}})
+    topics.prepare(embedded=False, allow_reset=False)
+
+    assert cluster.topics == {"t": 2}
+    assert cluster.replicas == {"t": ((1, 2), (2, 1))}
+
+
+def test_a_topic_that_is_there_must_have_the_brokers_of_the_assignments() -> None:
+    cluster = FakeCluster(t=2)
+    cluster.replicas["t"] = [(1, 2), (1, 2)]
+    topics = topics_of(cluster, **LOAD | {"topic": {"name": "t", "assignments": [[1, 2], [2, 1]]}})
+
+    with pytest.raises(BadInput, match=r"topic\.assignments\.1: topic t exists with partition 1 on br"):
+        topics.prepare(embedded=False, allow_reset=False)
+    cluster.replicas["t"] = [(1, 2), (2, 1)]
+    topics.prepare(embedded=False, allow_reset=False)
+    assert cluster.done == []
 
 
 class SilentCluster(FakeCluster):

@@ -65,7 +65,7 @@ def asked(**parts: Any) -> list[tuple[str, PowerKind, str]]:
         ),
         *[
             ({part: {"client": {name: "x", "linger.ms": 5}}}, [(f"{part}.client.{name}", PowerKind.CLIENT, "x")])
-            for part in ("load", "consume")
+            for part in ("topic", "load", "consume")
             for name in sorted(CLIENT_RUNS)
         ],
         (
@@ -190,7 +190,15 @@ LOOKED_AT = {
     "pipeline.job.function.call", "pipeline.job.function.expects",
     "pipeline.sink.table", "pipeline.checkpoint", "pipeline.master",
 }  # fmt: skip
-MAPPINGS = {"topic.configs", "cluster.configs", "load.client", "consume.client", "pipeline.settings", "expect"}
+MAPPINGS = {
+    "topic.configs",
+    "topic.client",
+    "cluster.configs",
+    "load.client",
+    "consume.client",
+    "pipeline.settings",
+    "expect",
+}
 """The settings of clients, of Spark and of embedded brokers are looked at; those of topics reach brokers only, and
 expectations nobody."""
 

@@ -10,6 +10,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.asking import Asker, text_of
+from streamgauge.kafka.clients.settings import NO_SETTINGS
 from streamgauge.kafka.offsets import KafkaOffsets, checked
 from streamgauge.processes.patience import Check, let_go, no_check
 
@@ -25,7 +26,8 @@ class Cluster:
     """A cluster, asked through one client.
 
     Methods raise BrokerError when the cluster refuses, or does not answer within `timeout_seconds`; and what `check`
-    raises, which is asked some twenty times a second while an answer is awaited.
+    raises, which is asked some twenty times a second while an answer is awaited. `own` has settings of the client that
+    asks, and of no other client.
     """
 
     def __init__(
@@ -34,11 +36,12 @@ class Cluster:
         client_config: Settings,
         timeout_seconds: float = TIMEOUT_SECONDS,
         check: Check = no_check,
+        own: Settings = NO_SETTINGS,
     ) -> None:
         self.bootstrap = bootstrap
         self.settings: Settings = {**client_config, "bootstrap.servers": bootstrap}
         """What any client of this cluster is told."""
-        self._asker = Asker(self.settings, timeout_seconds, timeout_seconds, check)
+        self._asker = Asker({**self.settings, **own}, timeout_seconds, timeout_seconds, check)
 
     @property
     def check(self) -> Check:
@@ -99,11 +102,30 @@ class Cluster:
         uuid = None if described is None else str(described.topic_id)
         return None if uuid == _NO_ID else uuid
 
-    def create_topic(self, name: str, partitions: int, replication: int, configs: Settings | None = None) -> None:
-        """Make a topic and return when each of its partitions has a leader that serves it."""
+    def replicas_of(self, topic: str) -> list[tuple[int, ...]]:
+        """The brokers of each partition of a topic, the preferred leader first; empty if it does not exist."""
+        described = self._describe(topic)
+        partitions = [] if described is None else sorted(described.partitions, key=lambda each: each.id)
+        return [tuple(node.id for node in each.replicas) for each in partitions]
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication: int,
+        configs: Settings | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Make a topic and return when each of its partitions has a leader that serves it.
+
+        `assignments` has the brokers of each partition, the preferred leader first; None lets the cluster choose.
+        """
         what = f"topic {name} could not be created"
         config = {key: str(value) for key, value in (configs or {}).items()}
-        new = _admin.NewTopic(name, num_partitions=partitions, replication_factor=replication, config=config)
+        size: dict[str, Any] = {"num_partitions": partitions, "replication_factor": replication}
+        if assignments is not None:
+            size = {"num_partitions": partitions, "replica_assignment": [list(each) for each in assignments]}
+        new = _admin.NewTopic(name, config=config, **size)
         self._asker.ask(what, self._asker.admin.create_topics, [new])
         self._await(what, lambda: self._all_led(name, partitions))
         self._await(what, self.offsets((name,), partitions).are_served)

@@ -42,8 +42,19 @@ class ModelledBroker:
         """There is nothing to be told apart."""
         return None
 
-    def create_topic(self, _name: str, _partitions: int, _replication: int, _configs: Settings | None = None) -> None:
+    def create_topic(
+        self,
+        _name: str,
+        _partitions: int,
+        _replication: int,
+        _configs: Settings | None = None,
+        _assignments: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         """The topic is there."""
+
+    def replicas_of(self, _topic: str) -> list[tuple[int, ...]]:
+        """It has no brokers."""
+        return []
 
     def delete_topic(self, _name: str) -> None:
         """The topic goes with the memory."""

@@ -89,6 +89,7 @@ class Power:
 
 def powers(scenario: Scenario) -> Iterator[Power]:
     """All that a scenario asks for beyond sending, receiving and counting, in its order."""
+    yield from _of_client(("topic", "client"), scenario.topic.client)
     if scenario.load:
         yield from _of_load(scenario.load)
         yield from _of_client(("load", "client"), scenario.load.client)

@@ -232,7 +232,12 @@ def test_flushes(generator: Fields, expected: Any) -> None:
         (
             CONFIGURABLE,
             {"activeTopic": {"t": {"partitionAssignments": {"0": [0, 1], "1": [1, 0]}}}},
-            {"topic": {"name": "t", "partitions": 2, "replication": 2}},
+            {"topic": {"name": "t", "partitions": 2, "replication": 2, "assignments": [[0, 1], [1, 0]]}},
+        ),
+        (
+            CONFIGURABLE,
+            {"adminClientConf": {"connections.max.idle.ms": "9000"}},
+            {"topic.client": {"connections.max.idle.ms": 9000}},
         ),
         (
             CONFIGURABLE,
@@ -350,7 +355,14 @@ def test_fields_of_workloads(spec: Fields, changes: Fields, expected: Fields) ->
         (CONSUME, {"consumerNode": "n"}, "consumerNode", "no coordinator"),
         (CONFIGURABLE, {"bootstrapServers": "b:9092"}, "bootstrapServers", "--bootstrap"),
         (CONFIGURABLE, {"startMs": 5}, "startMs", "begins when it is started"),
-        (CONFIGURABLE, {"adminClientConf": {"a": "b"}}, "adminClientConf", "--client-config"),
+        (CONFIGURABLE, {"adminClientConf": {"retries": 3}}, "adminClientConf.retries", "sent again for 10 s"),
+        (CONFIGURABLE, {"adminClientConf": {"client.id": "x"}}, "adminClientConf.client.id", "names its clients"),
+        (
+            CONFIGURABLE,
+            {"activeTopic": {"t": {"numPartitions": 9, "partitionAssignments": {"0": [1]}}}},
+            "activeTopic.t.numPartitions",
+            "the assignments say it",
+        ),
         (PRODUCE, {"inactiveTopics": {"x": {}}}, "inactiveTopics", "not created"),
         (SUSTAINED, {"numThreads": 2}, "numThreads", "one process"),
         (SUSTAINED, {"keyGenerator": {"type": "null"}}, "keyGenerator", "send nothing"),

@@ -86,6 +86,7 @@ def prepare_run(request: Request) -> Prepared:
             request.connection,
             request.broker,
             keep_broker=request.keep_broker,
+            admin=request.scenario.topic.client,
         ),
         allow_reset=request.allow_reset,
         out=request.out,
@@ -168,7 +169,7 @@ def _adopted(request: Request) -> Scenario:
     address = request.broker.bootstrap if request.broker else request.bootstrap
     if address is None:
         return scenario
-    cluster = Cluster(address, {} if request.broker else request.connection)
+    cluster = Cluster(address, {} if request.broker else request.connection, own=scenario.topic.client)
     # A table has no partitions.
     names = [name for name in (*scenario.sent_topics, scenario.sink_topic, *scenario.retry_topics) if name]
     counts = {name: cluster.partitions_of(name) for name in names}

@@ -41,6 +41,8 @@ class WantedCluster:
     broker: EmbeddedCluster | None = None
     """An embedded cluster that serves other runs, too; None for one that ends with the run."""
     keep_broker: bool = False
+    admin: Mapping[str, Setting] = field(default_factory=dict)
+    """Settings of the client that creates topics and asks about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,10 @@ def target_of(
 ) -> Iterator[MeasuredCluster]:
     """The cluster that is wanted, ready to be measured. An embedded broker that is not shared ends with the block."""
     if wanted.bootstrap:
-        yield _given(wanted.bootstrap, wanted.connection, interrupts)
+        yield _given(wanted, wanted.bootstrap, interrupts)
     elif wanted.broker:
         wanted.broker.check_all()
-        yield _embedded(wanted.broker, _asked(wanted.broker, interrupts), is_shared=True)
+        yield _embedded(wanted.broker, _asked(wanted, wanted.broker, interrupts), is_shared=True)
     else:
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
         with start_cluster(
@@ -101,7 +103,7 @@ def target_of(
             check=Waiting(interrupts),
         ) as broker:
             try:
-                cluster = _asked(broker, interrupts)
+                cluster = _asked(wanted, broker, interrupts)
                 _prime(broker, cluster, progress)
                 yield _embedded(broker, cluster)
             finally:
@@ -136,17 +138,18 @@ def _prime(broker: EmbeddedCluster, cluster: Cluster, progress: Progress) -> Non
     broker.compile_when_idle()
 
 
-def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> MeasuredCluster:
+def _given(wanted: WantedCluster, bootstrap: str, interrupts: Interrupts) -> MeasuredCluster:
     why = f"{IN_VAIN}; topics and groups that it had created are still on {bootstrap}"
-    cluster = Cluster(bootstrap, connection, check=Waiting(interrupts, why=why))
+    cluster = Cluster(bootstrap, wanted.connection, check=Waiting(interrupts, why=why), own=wanted.admin)
     cluster.reachable()
     facts = BrokerFacts(embedded=False, bootstrap=bootstrap, version=cluster.version())
-    settings = {**connection, "bootstrap.servers": bootstrap}
+    settings = {**wanted.connection, "bootstrap.servers": bootstrap}
     return MeasuredCluster(facts, cluster, settings, lambda: None, standing=standing(bootstrap))
 
 
-def _asked(broker: EmbeddedCluster, interrupts: Interrupts) -> Cluster:
-    return Cluster(broker.bootstrap, broker.connection, check=Waiting(interrupts, broker.check, is_ours=True))
+def _asked(wanted: WantedCluster, broker: EmbeddedCluster, interrupts: Interrupts) -> Cluster:
+    waiting = Waiting(interrupts, broker.check, is_ours=True)
+    return Cluster(broker.bootstrap, broker.connection, check=waiting, own=wanted.admin)
 
 
 def _embedded(broker: EmbeddedCluster, cluster: Cluster, *, is_shared: bool = False) -> MeasuredCluster:

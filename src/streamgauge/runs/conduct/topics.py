@@ -98,7 +98,7 @@ class Topics:
     def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
         """Make a topic, and note it as soon as it is there."""
         topic = self.scenario.topic
-        self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
+        self.cluster.create_topic(name, topic.partitions, topic.replication, configs, topic.assignments)
         self.made[name] = None
         self.made[name] = self.cluster.topic_id(name)
 
@@ -153,6 +153,11 @@ class Topics:
             raise BadInput.single(
                 "topic.partitions", what, f"Set topic.partitions={found} or topic.adopt=true, or name another topic"
             )
+        elif topic.assignments is not None and (held := self.cluster.replicas_of(name)) != list(topic.assignments):
+            number = next(each for each, brokers in enumerate(topic.assignments) if brokers != held[each])
+            what = f"topic {name} exists with partition {number} on brokers {list(held[number])}"
+            mend = "Leave topic.assignments out, name another topic, or write `topic: {reset: true}`"
+            raise BadInput.single(f"topic.assignments.{number}", what, mend)
 
     def begin(self) -> None:
         """Commit where each group starts, and note where a query does: the audit counts from there."""

@@ -22,7 +22,7 @@ from streamgauge.workload.pacing import Int64s
 
 def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> None:
     """Ask the client about the scenario's settings before anything starts; raises BadInput with all faults."""
-    faults = []
+    faults = producer_faults("topic.client", scenario.topic.client, connection)
     if load := scenario.load:
         transacted = {TRANSACTIONAL_ID: "check"} if load.transactions else {}
         faults += producer_faults("load.client", load.client, {**connection, **transacted})

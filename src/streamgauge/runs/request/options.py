@@ -184,10 +184,21 @@ def _examined(
     _check_clients(resolved, connection, untrusted, faults)
     arrivals = faults.of(read_materials, resolved) if not faults else None
     faults += _stated(resolved, embedded=address is None)
-    if address is None and resolved.topic.replication > MOST_NODES:
-        what = f"{resolved.topic.replication}: an embedded cluster has at most {MOST_NODES} brokers"
-        faults.append(Fault("topic.replication", what, "Write less, or name a cluster with --bootstrap"))
+    if address is None:
+        faults += _beyond(resolved)
     return arrivals
+
+
+def _beyond(resolved: Scenario) -> Iterator[Fault]:
+    """What only a cluster of the user's can have."""
+    topic = resolved.topic
+    if topic.replication > MOST_NODES:
+        what = f"{topic.replication}: an embedded cluster has at most {MOST_NODES} brokers"
+        yield Fault("topic.replication", what, "Write less, or name a cluster with --bootstrap")
+    named = {broker for each in topic.assignments or () for broker in each}
+    if beyond := sorted(named - set(range(1, MOST_NODES + 1))):
+        what = f"broker {beyond[0]}: an embedded cluster has the brokers 1 to {MOST_NODES} at most"
+        yield Fault("topic.assignments", what, "Name those, or name a cluster with --bootstrap")
 
 
 def _contradictions(options: RunOptions, address: str | None) -> Iterator[Fault]:

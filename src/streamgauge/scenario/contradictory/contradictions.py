@@ -11,6 +11,7 @@ from streamgauge.scenario.contradictory.disks import disks
 from streamgauge.scenario.contradictory.injected import injected
 from streamgauge.scenario.contradictory.links import links
 from streamgauge.scenario.contradictory.piped import piped
+from streamgauge.scenario.contradictory.placed import placed
 from streamgauge.scenario.model.consume import Consume
 from streamgauge.scenario.model.content import content_faults, largest_bytes
 from streamgauge.scenario.model.environment.verified import log_asked
@@ -50,7 +51,8 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("phases.measure", "0s leaves nothing to measure", "Write a duration like 30s")
     if scenario.phases.drain == 0:
         yield Fault("phases.drain", "0s leaves no time for messages to arrive", "Write a duration like 30s")
-    yield from _replicated(scenario)
+    yield from placed(scenario)
+    yield from _owned("topic.client", scenario.topic.client)
     if scenario.topic.count is not None and len(expanded(scenario.topic_name)) > 1:
         what = f"{scenario.topic_name} names several topics already"
         yield Fault("topic.count", what, "Leave it out, or write a name without a range")
@@ -82,13 +84,6 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
     yield from links(scenario)
     yield from _ends(scenario)
     yield from _expected(scenario.expect)
-
-
-def _replicated(scenario: Scenario) -> Iterator[Fault]:
-    brokers, replicas = scenario.cluster.brokers, scenario.topic.replication
-    if brokers is not None and replicas > brokers:
-        what = f"{replicas} replicas need {replicas} brokers; cluster.brokers is {brokers}"
-        yield Fault("topic.replication", what, f"Write {brokers} or less, or more brokers, or leave brokers out")
 
 
 def _read_again(scenario: Scenario) -> Iterator[Fault]:

@@ -139,8 +139,8 @@ class Scenario(ScenarioPart):
     @property
     def brokers(self) -> int:
         """Brokers of an embedded cluster."""
-        replicas = self.topic.replication
-        return self.cluster.brokers or (1 if replicas == 1 else max(LEAST_REPLICATED, replicas))
+        needed = self.topic.brokers
+        return self.cluster.brokers or (1 if needed == 1 else max(LEAST_REPLICATED, needed))
 
     @property
     def topic_name(self) -> str:

@@ -126,6 +126,20 @@ def producer_settings(
     return merged, client.partition
 
 
+_ASKED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms"), "each request has 10 s"),
+    **dict.fromkeys(("retries", "retry.backoff.ms", "retry.backoff.max.ms"), "a request is sent again for 10 s"),
+}
+"""Settings of an admin client that the run decides, and why."""
+
+
+def admin_settings(draft: Draft, where: str, given: Mapping[str, Any]) -> dict[str, Setting]:
+    """Settings of the client that creates topics."""
+    for name in given.keys() & _ASKED.keys():
+        draft.left_out(f"{where}.{name}", _ASKED[name])
+    return java_client(draft, where, {name: given[name] for name in given if name not in _ASKED}).settings
+
+
 def plain_setting(value: Setting) -> Setting:
     """A setting as YAML would have it: a text that is a whole number or a truth is one."""
     if isinstance(value, str):

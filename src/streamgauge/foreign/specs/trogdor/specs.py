@@ -6,7 +6,7 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.shown import one_line, shown
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, fault_of
+from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, cluster_of, fault_of, injected_in
 from streamgauge.foreign.specs.trogdor.programs import PROGRAMS, program_of
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics
 from streamgauge.foreign.specs.trogdor.workloads import WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
@@ -14,7 +14,6 @@ from streamgauge.foreign.specs.write.programs import ProgramRun
 from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
 
 _PREFIX: Final = "org.apache.kafka.trogdor."
-_LEAST_REPLICATED: Final = 3
 
 
 def is_trogdor(given: object) -> bool:
@@ -33,8 +32,9 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
     parts: list[TrogdorPart] = []
     faults: list[TrogdorFault] = []
     programs: list[ProgramRun] = []
+    nodes: dict[str, str] = {}
     for draft, (_, value) in zip(drafts, given, strict=True):
-        _one(draft, value, options, parts, faults, programs)
+        _one(draft, value, options, parts, faults, programs, nodes)
     whole = Draft(given[0][0])
     for draft in drafts:
         whole.faults += draft.faults
@@ -61,6 +61,7 @@ def _one(
     parts: list[TrogdorPart],
     faults: list[TrogdorFault],
     programs: list[ProgramRun],
+    nodes: dict[str, str],
 ) -> None:
     inner = value
     fields = SpecFields(draft, value, "", "a specification")
@@ -76,7 +77,7 @@ def _one(
     if name in WORKLOADS:
         parts.append(workload_of(draft, name, fields, options))
     elif name in FAULTS:
-        faults.append(fault_of(draft, name, fields))
+        faults.append(fault_of(draft, name, fields, nodes))
     elif name in PROGRAMS:
         programs.append(program_of(draft, name, fields, inner))
     elif given:
@@ -102,13 +103,8 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
     at_most = duration(max(part.length_ms for part in parts))
     counted = leading.messages if leading.load or leading.consume else None
     expect = {name: value for part in parts for name, value in part.expect.items()}
-    injected = [
-        {"at": duration(max(0, fault.start_ms - leading.start_ms) if fault.start_ms else 0), **each}
-        for fault in faults
-        for each in fault.injected
-    ]
-    if injected and topics and topics.get("replication", 1) < _LEAST_REPLICATED and len(injected) > 1:
-        draft.differs("nodeNames", "the embedded cluster has one broker for a topic without replicas")
+    cluster = cluster_of(faults, (topics or {}).get("replication", 1))
+    injected = injected_in(faults, cluster, leading.start_ms)
     if topics and "replication" not in topics:
         # Who only reads takes topics as they are.
         topics = {"partitions": 1, **topics, "adopt": True}
@@ -117,6 +113,7 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
             "name": name_of("trogdor", *(part.spec.removesuffix("Spec") for part in parts)),
             "about": f"Trogdor's {one_line(' and '.join(part.spec for part in parts))}.{rates}",
             "topic": topics,
+            "cluster": cluster.document or None,
             "load": load or "off",
             "consume": consume or "off",
             "connections": connections,

@@ -97,14 +97,37 @@ def _topic(draft: Draft, where: str, given: Any) -> dict[str, Any]:
         fields.whole("numPartitions", 0, most=10_000),
         fields.whole("replicationFactor", 0, most=32),
     )
-    assignments = fields.mapping("partitionAssignments")
+    assignments = _assignments(draft, fields)
     configs = {name: plain_setting(str(value)) for name, value in fields.mapping("configs").items()}
     if assignments:
-        partitions = len(assignments)
-        replication = max((len(each) for each in assignments.values() if isinstance(each, list)), default=1)
-        draft.left_out(fields.place("partitionAssignments"), "the cluster assigns partitions to its brokers")
+        partitions, replication = len(assignments), len(assignments[0])
     if replication <= 0:
         replication = _REPLICATION
         draft.differs(fields.place("replicationFactor"), f"{_REPLICATION} where none is given, as there")
     fields.close()
-    return without_none({"partitions": max(1, partitions), "replication": replication, "configs": configs or None})
+    return without_none(
+        {
+            "partitions": max(1, partitions),
+            "replication": replication,
+            "assignments": assignments or None,
+            "configs": configs or None,
+        }
+    )
+
+
+def _assignments(draft: Draft, fields: SpecFields) -> list[list[int]]:
+    """The brokers of each partition; empty where the cluster is to choose them."""
+    given, where = fields.mapping("partitionAssignments"), fields.place("partitionAssignments")
+    if not given:
+        return []
+    if set(given) != {str(number) for number in range(len(given))}:
+        draft.refuse(where, "not every partition from 0 on is named", "Name each, like {0: [1, 2], 1: [2, 1]}")
+        return []
+    rows = [given[str(number)] for number in range(len(given))]
+    if not all(isinstance(row, list) and row and all(type(each) is int and each >= 0 for each in row) for row in rows):
+        draft.refuse(where, "not lists of the ids of brokers", "Write lists, like {0: [1, 2], 1: [2, 1]}")
+        return []
+    for name in ("numPartitions", "replicationFactor"):
+        if fields.has(name):
+            draft.left_out(fields.place(name), "the assignments say it, as there")
+    return rows

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.read.java import JavaEra, java_client, producer_settings
+from streamgauge.foreign.specs.read.java import JavaEra, admin_settings, java_client, producer_settings
 from streamgauge.foreign.specs.trogdor.payloads import SEQUENTIAL_KEY, Payloads, keys_of, values_of
 from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
 from streamgauge.foreign.specs.trogdor.shares import share_consumers
@@ -51,9 +51,10 @@ def workload_of(draft: Draft, spec: str, fields: SpecFields, options: TrogdorOpt
     fields.ignored(_ONE_MACHINE, "producerNode", "consumerNode", "clientNode", "commandNode")
     if fields.has("bootstrapServers"):
         draft.cluster(fields.place("bootstrapServers"), fields.text("bootstrapServers"))
-    if fields.mapping("adminClientConf"):
-        draft.left_out(fields.place("adminClientConf"), "topics are created with the settings of --client-config")
     WORKLOADS[spec](draft, fields, part, options)
+    client = admin_settings(draft, fields.place("adminClientConf"), fields.mapping("adminClientConf"))
+    if part.topics and client:
+        part.topics.document["client"] = client
     fields.close()
     return part
 

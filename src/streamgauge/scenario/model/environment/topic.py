@@ -1,16 +1,39 @@
 """The topic of a run."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from streamgauge.scenario.model.values import ScenarioPart, Setting
+from streamgauge.domain.errors import BadValue
+from streamgauge.scenario.model.values import ClientSettings, ScenarioPart, Setting
 from streamgauge.scenario.topic_names import LONGEST_NAME, MAX_TOPICS, checked_name
 
 TopicName = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)*$"),
     AfterValidator(checked_name),
+]
+
+_MOST_BROKER = (1 << 31) - 1
+
+
+def _assigned(value: object) -> object:
+    rows = value if isinstance(value, list | tuple) else []
+    are_lists = all(isinstance(row, list | tuple) and row for row in rows)
+    if not rows or not are_lists or not all(_is_broker(each) for row in rows for each in row):
+        raise BadValue("not the ids of brokers for each partition", "Write lists, like [[1, 2], [2, 3], [3, 1]]")
+    return value
+
+
+def _is_broker(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_BROKER
+
+
+Assignments = Annotated[
+    tuple[Annotated[tuple[int, ...], Field(max_length=32)], ...],
+    Field(max_length=10_000),
+    BeforeValidator(_assigned),
 ]
 
 
@@ -29,10 +52,31 @@ class Topic(ScenarioPart):
     creates."""
     replication: int = Field(default=1, ge=1, le=32, strict=True)
     """Replicas of each partition; more than one starts an embedded cluster of three brokers or more."""
+    assignments: Assignments | None = None
+    """Brokers of each partition, the preferred leader first, like `[[1, 2], [2, 3], [3, 1]]`; `partitions` and
+    `replication` follow from them. Every topic that the run creates has them; by default the cluster chooses."""
     configs: dict[str, Setting] = Field(default={})
     """Kafka topic configuration, like `retention.ms`."""
+    client: ClientSettings = Field(default={})
+    """Settings of the librdkafka client that creates topics and asks about them, like `socket.timeout.ms`."""
     reset: bool = Field(default=False, strict=True)
     """Delete an existing topic of this name first; on your own cluster only with `--allow-reset`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, given: Any) -> Any:
+        """Assignments say how many partitions there are, and how many replicas of each."""
+        if not isinstance(given, Mapping) or not isinstance(rows := given.get("assignments"), list | tuple):
+            return given
+        follows = {"partitions": len(rows)}
+        if rows and isinstance(rows[0], list | tuple):
+            follows["replication"] = len(rows[0])
+        return {**{name: count for name, count in follows.items() if count}, **given}
+
+    @property
+    def brokers(self) -> int:
+        """How many brokers an embedded cluster needs, whose brokers are numbered from 1."""
+        return max(self.replication, *(max(each) for each in self.assignments or ((0,),)))
 
     @property
     def is_compacted(self) -> bool:

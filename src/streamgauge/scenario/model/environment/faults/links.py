@@ -28,7 +28,7 @@ _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """What a kind cannot do without."""
 _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
-    "delay": ("delay", "jitter", "distribution"), "rate-limit": ("rate",), "stall": ("loss", "delay"),
+    "delay": ("delay", "jitter", "distribution", "rate"), "rate-limit": ("rate",), "stall": ("loss", "delay"),
     "slow-close": ("delay",),
 }  # fmt: skip
 """All that a kind can say besides."""
@@ -98,7 +98,8 @@ class LinkFault(ScheduledFault):
     distribution: Literal["uniform", "normal", "exponential"] | None = None
     """Of `jitter`: `uniform` by default; the mean is always `delay`."""
     rate: ByteRate | None = None
-    """Of `rate-limit`: bytes a second, like `1MB/s`, of each pair of names in each direction."""
+    """Of `rate-limit`, and of `delay` that limits the rate, too: bytes a second, like `1MB/s`, of each pair of names in
+    each direction."""
     loss: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
     """Of `stall`: share of segments of 1,448 bytes that are lost, like 0.01."""
 
@@ -144,7 +145,8 @@ class LinkFault(ScheduledFault):
             case "black-hole":
                 return {"held": True}
             case "delay":
-                return {"delay": delay, "jitter": jitter, "distribution": self.distribution or "uniform"}
+                limited = {"rate": self.rate} if self.rate else {}
+                return {"delay": delay, "jitter": jitter, "distribution": self.distribution or "uniform", **limited}
             case "rate-limit":
                 return {"rate": self.rate}
             case "stall":
