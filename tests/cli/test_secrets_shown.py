@@ -101,7 +101,7 @@ def test_run_json_has_no_secret(path: Keys, request_of_mine: Any) -> None:
     request = request_of_mine(scenario)
     run = prepare_run(request)
 
-    facts = run_facts.begun(run, BrokerFacts(embedded=False, bootstrap="h:1", version="4"), {})
+    facts = run_facts.begun(run, BrokerFacts(embedded=False, bootstrap="h:1", version="4"), {}, None)
     outcome = Outcome(reasons=[f"the client says {PLANTED['innocent.address']}", f"no {SECRET}", "plain"])
     text = run_facts.ended(facts, outcome, run.hide).model_dump_json()
 

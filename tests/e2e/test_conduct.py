@@ -120,9 +120,11 @@ def latency_ms(rows: list[dict[str, Any]], end: str, begin: str) -> Any:
 @pytest.mark.timing
 def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """Exactly: every message that was due, once, intact, with the offset that its report named."""
-    run = begin(broker.bootstrap, "phases.measure=2s", "load.rate=2k/s")
+    run = begin(broker.bootstrap, "phases.measure=2s", "load.rate=2k/s", "load.codecs=true")
     folder, facts = run.end()
 
+    assert facts.codecs is not None
+    assert len(facts.codecs["codecs"]) == 5
     sent, received, lag = (rows(folder, kind) for kind in ("sent", "received", "lag"))
     key = ("producer", "seq", "partition", "offset", "due_ns", "sent_ns")
     assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])

@@ -1,6 +1,7 @@
 """The sampler records what it saw, and null where there is nothing to see."""
 
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,7 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     """A worker's counters come from its cells; a process that is gone has no row; the host has one."""
     board, looks = Cells.new(1, 1), Looks()
     board.slots[0, Slot.MESSAGES], board.slots[0, Slot.BLOCKED_NS] = 123, 456
+    board.slots[0, Slot.COLLECTIONS], board.slots[0, Slot.COLLECTED_NS] = 2, 789
     gone = psutil.Popen(["true"])
     gone.wait()
     watched = [
@@ -57,7 +59,11 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     (worker,), (broker,), (host,) = looks.of("producer-0"), looks.of("broker-1"), looks.of("host")
     assert (worker["messages"], worker["blocked_ns"], worker["role"]) == (123, 456, "producer")
     assert worker["cpu_ns"] > 0
-    assert worker["rss_bytes"] > 1 << 20
+    assert worker["rss_bytes"] > worker["heap_bytes"] > 1 << 20
+    assert worker["threads"] >= threading.active_count()
+    assert (worker["gc_collections"], worker["gc_ns"]) == (2, 789)
+    assert (broker["gc_collections"], broker["gc_ns"]) == (NULL_INT64,) * 2
+    assert (host["heap_bytes"], host["threads"]) == (NULL_INT64,) * 2
     assert (broker["messages"], broker["blocked_ns"], broker["poll_gap_ns"]) == (NULL_INT64,) * 3
     assert looks.of("consumer-0") == []
     assert host["cpu_ns"] > 0

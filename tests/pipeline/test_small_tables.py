@@ -82,6 +82,19 @@ def test_a_worker_is_told_by_interval_and_over_the_measure_phase() -> None:
     assert (rows[0]["blocked_share"], rows[2]["cpu_us_per_message"], rows[2]["poll_gap_ms"]) == (0.5, None, None)
 
 
+def test_memory_and_threads_are_the_most_and_collections_those_between_two_looks() -> None:
+    looks = [
+        look(4, heap_bytes=10, threads=9, gc_collections=3, gc_ns=1_000_000),
+        look(6, heap_bytes=30, threads=8, gc_collections=3, gc_ns=1_000_000),
+        look(8, heap_bytes=20, threads=9, gc_collections=5, gc_ns=2_500_000),
+    ]
+    first, second, measure = resources(looks, SPAN)
+
+    assert [(row["heap_bytes"], row["threads"]) for row in (first, second, measure)] == [(30, 8), (20, 9), (30, 9)]
+    assert [row["gc_collections"] for row in (first, second, measure)] == [0, 2, 2]
+    assert [row["gc_ms"] for row in (first, second, measure)] == [0, 1.5, 1.5]
+
+
 def test_the_shares_of_the_host_are_of_all_its_time() -> None:
     looks = [
         look(0, "host", "host", cpu_ns=0, idle_ns=0, steal_ns=0),

@@ -547,7 +547,7 @@ OPTIONAL = {
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
     *(("latency", key) for key in ("poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay")),
-    ("latency", "since_record_time"), ("latency", "reasons"),
+    ("compression",), ("latency", "since_record_time"), ("latency", "reasons"),
     *(
         (*account, count)
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
@@ -568,6 +568,7 @@ OPTIONAL = {
     ("connections", "hold_producer", "held"),
     ("run", "ended_wall_ns"), ("run", "ended_monotonic_ns"), ("run", "broker", "class_archive"),
     ("run", "broker", "security"),
+    *(("resources", "processes", 0, key) for key in ("heap_bytes", "threads", "gc_collections", "gc_ms")),
     ("resources", "host", "throttled_share"), ("resources", "host", "throttled_periods_share"),
 }  # fmt: skip
 """Keys that came later, so that what an older version left lacks them; and those that only some have."""

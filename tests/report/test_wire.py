@@ -3,10 +3,15 @@
 from typing import Any
 
 import pytest
+from tests.report.conftest import Make
 
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.domain.tables.machine import WIRE
+from streamgauge.report.assemble.result import write_result
 from streamgauge.report.assemble.wire import NOT_TOLD, wire
+from streamgauge.report.pages.details import also
+from streamgauge.runs.sample import codec_report
+from streamgauge.scenario import parse
 from streamgauge.verdict.evidence import Evidence
 
 Row = dict[str, Any]
@@ -89,3 +94,24 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     assert {name for name, value in found.items() if value is None} == set(unknown) == set(found["reasons"])
     assert found["reasons"]["ratio"] == "no network traffic"
     assert found["reasons"]["batch_bytes"] == "no batch was sent in the sampled seconds"
+
+
+def test_a_report_of_codecs_is_told_where_it_was_asked_for(make: Make) -> None:
+    """As `streamgauge compression` tells it, of the load of the run."""
+    report = codec_report(parse({"name": "x", "load": {"rate": "10k/s", "payload": "json", "codecs": True}}))
+
+    def asked(facts: Row, _tables: Any) -> None:
+        facts["codecs"] = report
+
+    found = write_result(make(asked))
+
+    assert found.document()["compression"] == report
+    assert also(found)["Codecs"].startswith("ratio (CPU ms per MB) of batches of")
+    assert [word in also(found)["Codecs"] for word in ("gzip", "snappy", "lz4", "zstd", "none")] == [True] * 4 + [False]
+
+
+def test_without_being_asked_for_there_is_no_report_of_codecs(make: Make) -> None:
+    found = write_result(make())
+
+    assert (found.compression, "Codecs" in also(found)) == (None, False)
+    assert found.reasons["compression"] == "load.codecs does not ask for it"

@@ -69,6 +69,7 @@ NOT_JUDGED: Final = {
     "transactions": "as the client ended them",
     "processing": "what the load itself did, asked by the check of processing delays",
     "wire": "as the clients count",
+    "compression": "a sample, and no figure of the run",
     "replication": "as the cluster tells",
     "backpressure": "what the policy did",
     "faults": "what the scenario did",

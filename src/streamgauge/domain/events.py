@@ -109,6 +109,10 @@ RESOURCES = Schema(
         ),
         may("cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
+        may("heap_bytes", _I64, "processes only: resident memory that is neither a file nor shared: heap and stacks"),
+        may("threads", _I64, "processes only: threads"),
+        may("gc_collections", _I64, "workers only: cumulative collections of Python's garbage collector"),
+        may("gc_ns", _I64, "workers only: cumulative time in them"),
         may("steal_ns", _I64, "host only: cumulative steal time of all cores"),
         may("idle_ns", _I64, "host only: cumulative idle and I/O wait time of all cores"),
         may("messages", _I64, "workers only: cumulative messages handed to the client, or received"),
@@ -129,14 +133,8 @@ RESOURCES = Schema(
             "processes only: cumulative time that threads were ready to run and had no core, summed over threads, "
             "without those of the Kafka client; null where the system does not count it",
         ),
-        may(
-            "client_run_delay_ns",
-            _I64,
-            "workers, and pipelines that use the Kafka client directly: likewise for the threads of that client",
-        ),
-        may(
-            "switches", _I64, "workers and processes of a query: cumulative involuntary context switches of all threads"
-        ),
+        may("client_run_delay_ns", _I64, "processes that use the Kafka client: likewise for that client's threads"),
+        may("switches", _I64, "workers and processes of a query: cumulative involuntary context switches"),
         may("cpu_pressure_ns", _I64, "host only: cumulative time in which at least one task waited for a core"),
         may("io_pressure_ns", _I64, "host only: likewise for I/O"),
         may("memory_pressure_ns", _I64, "host only: likewise for memory"),

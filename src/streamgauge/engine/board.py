@@ -90,6 +90,10 @@ class Slot(IntEnum):
     one that is passed over was recorded: each message below is in the rows, or nobody knows what became of it."""
     LEAVE = 23
     """Consumer: whether it is to leave its group and end, before the others do; written by the supervisor."""
+    COLLECTIONS = 24
+    """Collections of Python's garbage collector since the worker was ready; of the first client of a process."""
+    COLLECTED_NS = 25
+    """How long they took."""
 
 
 class State(IntEnum):
@@ -110,7 +114,7 @@ _TIMES: Final = (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS
 _CELLS: Final = 16
 MOST_BROKERS: Final = _CELLS - len(Cell)
 """Brokers of our own that a run can have: each has one of the supervisor's cells, behind the others."""
-_SLOTS: Final = 24
+_SLOTS: Final = 26
 _REASON_BYTES: Final = 512
 COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
 """Latencies are counted ten times a second."""

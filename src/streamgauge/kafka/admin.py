@@ -10,7 +10,6 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.asking import Asker, text_of
-from streamgauge.kafka.clients.settings import NO_SETTINGS
 from streamgauge.kafka.offsets import KafkaOffsets, checked
 from streamgauge.processes.patience import Check, let_go, no_check
 
@@ -36,12 +35,12 @@ class Cluster:
         client_config: Settings,
         timeout_seconds: float = TIMEOUT_SECONDS,
         check: Check = no_check,
-        own: Settings = NO_SETTINGS,
+        own: Settings | None = None,
     ) -> None:
         self.bootstrap = bootstrap
         self.settings: Settings = {**client_config, "bootstrap.servers": bootstrap}
         """What any client of this cluster is told."""
-        self._asker = Asker({**self.settings, **own}, timeout_seconds, timeout_seconds, check)
+        self._asker = Asker({**self.settings, **(own or {})}, timeout_seconds, timeout_seconds, check)
 
     @property
     def check(self) -> Check:

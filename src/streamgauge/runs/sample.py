@@ -1,7 +1,7 @@
 """Messages as a scenario would send them, in batches as its client would make them, and what codecs make of those."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
@@ -18,6 +18,7 @@ from streamgauge.engine.produce.loop import UNPACED_BLOCK
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.record.compression import DEFAULT_LEVELS, Compression, codec_of, compress
 from streamgauge.record.recordbatch import (
+    HEADER_BYTES,
     Limits,
     Record,
     batches,
@@ -198,3 +199,30 @@ def measured(scenario: Scenario, sample: Sample) -> list[Compression]:
     chosen = next((client[name] for name in ("compression.type", "compression.codec") if name in client), None)
     level = int(_setting(client, -1, "compression.level"))
     return [compress(sample.records, codec_of(name, level if name == chosen else None)) for name in DEFAULT_LEVELS]
+
+
+def codec_report(scenario: Scenario) -> dict[str, Any]:
+    """What every codec makes of batches of a scenario's load, as JSON has it."""
+    sample = sampled(scenario)
+    return told(sample, measured(scenario, sample))
+
+
+def told(sample: Sample, found: Sequence[Compression]) -> dict[str, Any]:
+    """A sample and what codecs made of it, as JSON has it."""
+    return {
+        "batches": {
+            "count": len(sample.batches),
+            "mean_messages": len(sample.messages) / len(sample.batches),
+            "bound": sample.bound,
+            "header_bytes": HEADER_BYTES,
+        },
+        "codecs": [
+            {
+                **asdict(each),
+                "records_ratio": each.records_ratio,
+                "batch_ratio": each.batch_ratio,
+                "saved_share": each.saved_share,
+            }
+            for each in found
+        ],
+    }

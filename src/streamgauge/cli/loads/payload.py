@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +10,9 @@ from rich.table import Table
 from streamgauge.domain import stamp
 from streamgauge.domain.text.numbers import UNKNOWN, percent, significant, whole
 from streamgauge.record.compression import Compression, Spread
-from streamgauge.record.recordbatch import (
-    HEADER_BYTES,
-    Record,
-)
+from streamgauge.record.recordbatch import Record
 from streamgauge.report.pages.page import page
-from streamgauge.runs.sample import Sample, measured, sampled, scenario_of
+from streamgauge.runs.sample import Sample, measured, sampled, scenario_of, told
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.model.content import KINDS
 
@@ -49,8 +45,8 @@ def payload(
     found = measured(scenario, sample)
     messages = sample.messages[:shown]
     if as_json:
-        told = [_message(place, each, sample.in_header) for place, each in enumerate(messages)]
-        out(json.dumps({"messages": told, "sizes": sizes(sample.messages), **_told(sample, found)}, indent=2))
+        first = [_message(place, each, sample.in_header) for place, each in enumerate(messages)]
+        out(json.dumps({"messages": first, "sizes": sizes(sample.messages), **told(sample, found)}, indent=2))
     else:
         dumps = [text for place, each in enumerate(messages) for text in (*_dumped(place, each, sample.in_header), "")]
         out(page(*dumps, *_summed(sample), "", _table({_name(given, scenario): (sample, found)}), "", NOTE))
@@ -76,7 +72,7 @@ def compression(
         sample = sampled(scenario, asked=batch)
         found[_name(name, scenario)] = (sample, measured(scenario, sample))
     if as_json:
-        out(json.dumps([{"payload": name, **_told(*of_one)} for name, of_one in found.items()], indent=2))
+        out(json.dumps([{"payload": name, **told(*of_one)} for name, of_one in found.items()], indent=2))
     else:
         out(page(_table(found), "", NOTE))
 
@@ -90,27 +86,6 @@ def sizes(messages: Sequence[Record]) -> dict[str, float]:
     """Bytes of value of some messages; a null value has none."""
     each = [len(message.value or b"") for message in messages]
     return {"messages": len(each), "min_bytes": min(each), "mean_bytes": sum(each) / len(each), "max_bytes": max(each)}
-
-
-def _told(sample: Sample, found: Sequence[Compression]) -> dict[str, Any]:
-    """The part that both commands tell in JSON."""
-    return {
-        "batches": {
-            "count": len(sample.batches),
-            "mean_messages": len(sample.messages) / len(sample.batches),
-            "bound": sample.bound,
-            "header_bytes": HEADER_BYTES,
-        },
-        "codecs": [
-            {
-                **asdict(each),
-                "records_ratio": each.records_ratio,
-                "batch_ratio": each.batch_ratio,
-                "saved_share": each.saved_share,
-            }
-            for each in found
-        ],
-    }
 
 
 def _message(place: int, message: Record, in_header: bool) -> dict[str, Any]:

@@ -132,6 +132,8 @@ class RunFacts(_Facts):
     versions: dict[str, str]
     machine: dict[str, Any]
     broker: BrokerFacts
+    codecs: dict[str, Any] | None = None
+    """What codecs made of batches of the load, as result.json tells it; null where `load.codecs` does not ask."""
     calibration: CalibrationFacts | None = None
     """The calibration that speaks for the run; null where this version was not calibrated on this machine."""
     topics: list[Numbered]

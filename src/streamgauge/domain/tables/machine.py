@@ -23,6 +23,10 @@ RESOURCES_BY_INTERVAL = Schema(
         may("steal_share", _F64, "host: steal time as a share of all cores' time"),
         may("idle_share", _F64, "host: idle time as a share of all cores' time"),
         may("rss_bytes", _I64, "resident memory at the end of the interval; with scope measure the maximum"),
+        may("heap_bytes", _I64, "likewise without files and shared memory: heap and stacks"),
+        may("threads", _I64, "most threads"),
+        may("gc_collections", _I64, "workers: collections of Python's garbage collector in the interval"),
+        may("gc_ms", _F64, "workers: time in them"),
         may("messages", _I64, "messages handed to the client, or received, in the interval"),
         may("blocked_share", _F64, "producers: share of the time spent waiting for room in the client's queue"),
         may("poll_gap_ms", _F64, "workers: longest time between two polls"),
@@ -42,11 +46,7 @@ RESOURCES_BY_INTERVAL = Schema(
             "processes: time that threads were ready to run and had no core / elapsed time; summed over threads, so "
             "possibly above 1; without the threads of the Kafka client",
         ),
-        may(
-            "client_run_delay_share",
-            _F64,
-            "workers, and pipelines that use the Kafka client directly: likewise for the threads of that client",
-        ),
+        may("client_run_delay_share", _F64, "processes that use the Kafka client: likewise for that client's threads"),
         may("switches", _I64, "workers and processes of a query: involuntary context switches"),
         may("cpu_pressure_share", _F64, "host: share of the time in which at least one task waited for a core"),
         may("io_pressure_share", _F64, "host: likewise for I/O"),

@@ -21,9 +21,9 @@ INTERVAL_NS: Final = NS_PER_SECOND // 2
 _LOAD_ROLES: Final = ("producer", "consumer", "connector")
 
 _NUMBERS: Final = (
-    "at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns", "wall_ns",
-    "throttled_ns", "throttled_periods", "throttled_periods_ns", "run_delay_ns", "client_run_delay_ns", "switches",
-    "cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns",
+    "at_ns", "cpu_ns", "rss_bytes", "heap_bytes", "threads", "gc_collections", "gc_ns", "steal_ns", "idle_ns",
+    "messages", "blocked_ns", "poll_gap_ns", "wall_ns", "throttled_ns", "throttled_periods", "throttled_periods_ns",
+    "run_delay_ns", "client_run_delay_ns", "switches", "cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns",
 )  # fmt: skip
 
 ProcessRow = tuple[str, str, dict[str, int | None]]
@@ -89,6 +89,9 @@ class Sampler:
         if watched.name not in self._threads:
             self._threads[watched.name] = self.threads(watched.pid, bool(watched.rows))
         numbers |= waiting_row(self._threads[watched.name], is_worker=bool(watched.rows))
+        if watched.rows:
+            first = self.board.slots[watched.rows[0]]
+            numbers["gc_collections"], numbers["gc_ns"] = int(first[Slot.COLLECTIONS]), int(first[Slot.COLLECTED_NS])
         if watched.rows and watched.role in _LOAD_ROLES:
             slots = self.board.slots[list(watched.rows)]
             numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
@@ -111,11 +114,15 @@ class Sampler:
 def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str, int | None]:
     """What a process has used so far; raises psutil.Error when it is gone."""
     with process.oneshot():
-        times, memory = process.cpu_times(), process.memory_info()
+        times, memory, threads = process.cpu_times(), process.memory_info(), process.num_threads()
+    # Linux alone tells how much of it is files and memory that processes share.
+    shared = getattr(memory, "shared", None)
     return {
         "at_ns": now_ns(),
         "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
         "rss_bytes": memory.rss,
+        "heap_bytes": None if shared is None else memory.rss - shared,
+        "threads": threads,
     }
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,10 +68,14 @@ class Context:
         return self.board.order
 
     def ready(self) -> None:
-        """Tell that the work can begin. What exists by now stays: the collector need not look at it again."""
+        """Tell that the work can begin. What exists by now stays: the collector need not look at it again.
+
+        Functions of the user's may collect all the same, so that collections are counted.
+        """
         gc.collect()
         gc.freeze()
         gc.disable()
+        gc.callbacks.append(CountedCollections(self.slots[0]))
         self.tell(State.READY)
 
     def await_go(self) -> None:
@@ -91,6 +95,22 @@ class Context:
         sink = self.open_sink(self.run, kind, self.name, constants)
         yield CountingSink(sink, self.slots[0])
         sink.close()
+
+
+class CountedCollections:
+    """Counts what Python's garbage collector does, as one of its callbacks, into the cells of a worker."""
+
+    def __init__(self, slot: Int64s, now_ns: Callable[[], int] = clock.monotonic_ns) -> None:
+        self._slot, self._now_ns = slot, now_ns
+        self._began_ns = now_ns()
+
+    def __call__(self, phase: str, _info: Mapping[str, int]) -> None:
+        """Note the start, or the end, of a collection."""
+        if phase == "start":
+            self._began_ns = self._now_ns()
+        else:
+            self._slot[Slot.COLLECTIONS] += 1
+            self._slot[Slot.COLLECTED_NS] += self._now_ns() - self._began_ns
 
 
 @dataclass(frozen=True, slots=True)

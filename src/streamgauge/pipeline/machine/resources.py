@@ -11,7 +11,7 @@ from streamgauge.pipeline.read.silver import Span
 _COUNTERS: Final = (
     "cpu_ns", "steal_ns", "idle_ns", "messages", "blocked_ns", "throttled_ns", "throttled_periods",
     "throttled_periods_ns", "run_delay_ns", "client_run_delay_ns", "switches", "cpu_pressure_ns", "io_pressure_ns",
-    "memory_pressure_ns",
+    "memory_pressure_ns", "gc_collections", "gc_ns",
 )  # fmt: skip
 
 
@@ -47,6 +47,10 @@ def _used(looks: Rows, scope: str, span: Span) -> Row:
         "steal_share": share(spent["steal_ns"], all_ns),
         "idle_share": share(spent["idle_ns"], all_ns),
         "rss_bytes": largest(seen, "rss_bytes"),
+        "heap_bytes": largest(seen, "heap_bytes"),
+        "threads": largest(seen, "threads"),
+        "gc_collections": spent["gc_collections"],
+        "gc_ms": None if spent["gc_ns"] is None else spent["gc_ns"] / NS_PER_MS,
         "messages": spent["messages"],
         "blocked_share": share(spent["blocked_ns"], duration_ns),
         "poll_gap_ms": None if gap_ns is None else gap_ns / NS_PER_MS,

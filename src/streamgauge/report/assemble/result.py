@@ -94,6 +94,7 @@ def _assembled(run: Evidence) -> Result:
         "transactions": sections.transactions(run),
         "processing": sections.processing(run),
         "wire": wire(run),
+        "compression": run.facts.codecs,
         "connections": connections(run),
         "lag": lag.lag(run),
         "replication": lag.replication(run),
@@ -108,7 +109,7 @@ def _assembled(run: Evidence) -> Result:
     parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
     checks = [Check(**row) for row in run.rows("verdict")]
     trust = _figures(run, checks, parts) if checks else {}
-    facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells"}))
+    facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells", "codecs"}))
     judged = verdict(run, checks, trust)
     result = Result(format=FORMAT, run=facts, verdict=judged, trust=trust, expectations=[], **parts)
     return result.model_copy(update={"expectations": expectations(result.document(), run.profile.expect, trust)})

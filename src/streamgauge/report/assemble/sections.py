@@ -190,6 +190,7 @@ def processing(run: Evidence) -> ProcessingSection | None:
 def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
     reasons = (
+        (section == "compression", "load.codecs does not ask for it"),
         (section == "connections" and not run.profile.connections, "the scenario has none"),
         (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),

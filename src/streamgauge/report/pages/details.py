@@ -36,6 +36,7 @@ def also(result: Result) -> dict[str, str]:
         "Processing": processing(result),
         "Connections": connections(result),
         "Wire": wire(result),
+        "Codecs": codecs(result),
     }
     return {label: text for label, text in told.items() if text}
 
@@ -99,6 +100,20 @@ def wire(result: Result) -> str:
     each = f", {significant(messages)} messages a request" if messages is not None else ""
     share = percent(sent.ratio) if sent.ratio < 1 else f"{significant(sent.ratio)} times"
     return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}"
+
+
+def codecs(result: Result) -> str:
+    """How small codecs make batches of the load, and the CPU time of it; empty where nobody asked."""
+    found = result.compression
+    if found is None:
+        return ""
+    each = [
+        f"{codec.codec} {significant(codec.batch_ratio)} ({significant(codec.encode_ms_per_mb.median)})"
+        for codec in sorted(found.codecs, key=lambda codec: -codec.batch_ratio)
+        if codec.encode_ms_per_mb
+    ]
+    size = significant(found.batches.mean_messages)
+    return f"ratio (CPU ms per MB) of batches of {size} messages: {', '.join(each)}"
 
 
 def transactions(result: Result) -> str:

@@ -23,7 +23,7 @@ from streamgauge.result.model.pressure import (
     RecoveryScore,
     ReplicationSection,
 )
-from streamgauge.result.model.resources import ResourcesSection
+from streamgauge.result.model.resources import CompressionSection, ResourcesSection
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import (
     RatesSection,
@@ -81,6 +81,8 @@ class Result(Section):
     """Processing time of messages, by the time processing ended; measure phase. Null without processing."""
     wire: WireSection | None = None
     """Network traffic of clients, from their own statistics."""
+    compression: CompressionSection | None = None
+    """What codecs make of batches of the load. Null unless `load.codecs` asks for it."""
     connections: ConnectionsSection | None = None
     """Operations on connections besides the load, by kind; measure phase. Null if the scenario configures none."""
     lag: LagSection | None = None

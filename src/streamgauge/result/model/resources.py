@@ -1,4 +1,4 @@
-"""Resources of processes and of the machine."""
+"""Resources of processes and of the machine, and what codecs save and take."""
 
 from streamgauge.result.model.base import Amount, Count, Section, Share
 
@@ -22,6 +22,15 @@ class ProcessUsage(Section):
     """Producers: share of the time spent waiting for room in the client's queue."""
     poll_gap_ms: Amount | None
     """Workers: longest time between two polls."""
+    heap_bytes: Count | None = None
+    """Maximum resident memory that is neither a file nor shared: heap and stacks."""
+    threads: Count | None = None
+    """Most threads."""
+    gc_collections: Count | None = None
+    """Workers: collections of Python's garbage collector, which is off during the load unless a function of the user's
+    calls it."""
+    gc_ms: Amount | None = None
+    """Workers: time in these collections."""
 
 
 class HostUsage(Section):
@@ -82,3 +91,63 @@ class ResourcesSection(Section):
     """Garbage collection pauses of embedded brokers; null without embedded brokers."""
     polls: list[ConsumerPolls]
     """Polls of each consumer."""
+
+
+class SampledBatches(Section):
+    """Batches of the load, as the client would make them."""
+
+    count: Count
+    """Number of batches."""
+    mean_messages: Amount
+    """Mean messages per batch."""
+    bound: str
+    """Setting that decides how large most batches are, like `linger.ms`."""
+    header_bytes: Count
+    """Bytes of the header of a batch, which is never compressed."""
+
+
+class CodecTime(Section):
+    """CPU time for each 10^6 bytes of records, in ms; several rounds."""
+
+    median: Amount
+    """Median of the rounds."""
+    least: Amount
+    """Shortest round."""
+    most: Amount
+    """Longest round."""
+
+
+class CodecReport(Section):
+    """What one codec makes of the batches."""
+
+    codec: str
+    """`none`, `gzip`, `snappy`, `lz4` or `zstd`."""
+    level: int | None
+    """Compression level; null for codecs without levels."""
+    batches: Count
+    """Number of batches."""
+    stored: Count
+    """Batches that would grow, and are sent uncompressed."""
+    records_bytes: Count
+    """Bytes of the records before."""
+    compressed_bytes: Count
+    """Bytes of the records after."""
+    encode_ms_per_mb: CodecTime | None
+    """Time to compress; null for `none`."""
+    decode_ms_per_mb: CodecTime | None
+    """Time to decompress; null for `none`."""
+    records_ratio: Amount
+    """Uncompressed by compressed bytes, without batch headers."""
+    batch_ratio: Amount
+    """Uncompressed by compressed bytes of whole batches."""
+    saved_share: Share
+    """Share of the bytes of whole batches that need not be sent."""
+
+
+class CompressionSection(Section):
+    """What codecs make of batches of this load, measured before the run."""
+
+    batches: SampledBatches
+    """The batches of the sample."""
+    codecs: list[CodecReport]
+    """Every codec; the one that the load uses at its level."""

@@ -2,9 +2,10 @@
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streamgauge.domain.errors import BrokerError, Interrupted, RecordError, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -29,6 +30,7 @@ from streamgauge.runs.rows.log import record_log, record_source, spans_of
 from streamgauge.runs.rows.parent import Stands, ask_stands, record_changes, record_stands
 from streamgauge.runs.rows.recover import own, sweep
 from streamgauge.runs.rows.settle import settle, sources_of_jobs
+from streamgauge.scenario import Scenario
 
 Watch = Callable[[Look], None]
 AfterLoad = Callable[[RunFolder, int], None]
@@ -72,8 +74,9 @@ def conducted(
             try:
                 # Before a broker is started that would wait for it.
                 connector_jars(run.scenario, progress, Waiting(interrupts))
+                codecs = _codecs(run.scenario, progress)
                 with open_target(run.cluster, folder, interrupts, progress) as target:
-                    begun = _begin(run, folder, target)
+                    begun = _begin(run, folder, target, codecs)
                     outcome = _load(begun, interrupts, progress, watch)
                     if not interrupts.at_once:
                         over(folder, _rows(outcome))
@@ -118,7 +121,17 @@ class _Done:
     """Where every partition stood at the end; None where the cluster could not be asked."""
 
 
-def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
+def _codecs(scenario: Scenario, progress: Progress) -> dict[str, Any] | None:
+    """What codecs make of batches of the load, where that is asked for: on a machine that does nothing else yet."""
+    if not (scenario.load and scenario.load.codecs):
+        return None
+    from streamgauge.runs.sample import codec_report
+
+    progress("compressing batches with every codec")
+    return codec_report(scenario)
+
+
+def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster, codecs: Mapping[str, Any] | None) -> _Begun:
     """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
     scenario, identity = run.scenario, run.identity
     table = table_folder(scenario, folder.root)
@@ -127,7 +140,7 @@ def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
     )
     with topics.noting():
         topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
-        facts = run_facts.begun(run, target.facts, topics.made)
+        facts = run_facts.begun(run, target.facts, topics.made, codecs)
         write_facts(folder, facts, reserve=True)
     try:
         topics.begin()

@@ -1,6 +1,7 @@
 """What run.json says of a run: what is known when its load begins, and how it ended."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from streamgauge.domain import clock
 from streamgauge.domain.folder.facts import BrokerFacts, CalibrationFacts, Numbered, RunFacts
@@ -13,8 +14,13 @@ from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict.calibration import Calibration, nearest
 
 
-def begun(run: Prepared, broker: BrokerFacts, made: Mapping[str, str | None]) -> RunFacts:
-    """The facts before the load; `made` are the topics that the run made, and what the cluster calls each."""
+def begun(
+    run: Prepared, broker: BrokerFacts, made: Mapping[str, str | None], codecs: Mapping[str, Any] | None
+) -> RunFacts:
+    """The facts before the load.
+
+    `made` are the topics that the run made, and what the cluster calls each; `codecs` what codecs made of the load.
+    """
     scenario, identity = run.scenario, run.identity
     names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
     profile, here, used = profile_of(scenario), machine(), versions()
@@ -35,6 +41,7 @@ def begun(run: Prepared, broker: BrokerFacts, made: Mapping[str, str | None]) ->
         versions={**used, "java": run.cluster.java.version},
         machine=here,
         broker=broker,
+        codecs=None if codecs is None else dict(codecs),
         calibration=_calibration(known) if known else None,
         topics=[
             Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))

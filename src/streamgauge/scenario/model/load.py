@@ -95,6 +95,9 @@ class Load(ScenarioPart):
     """Consecutive transactions: `{messages: 100}` or `{interval: 1s}`, with an `abort` share; or `off`."""
     resend: int = Field(default=0, ge=0, le=100, strict=True)
     """How often a failed message is sent again, with the same stamp."""
+    codecs: bool = Field(default=False, strict=True)
+    """Before the run, compress batches of this load with every codec; `compression` in the result has how small they
+    get, and the CPU time that it takes."""
     client: ClientSettings = Field(default={})
     """Settings of the producers' librdkafka client, like `linger.ms`."""
 
