@@ -164,7 +164,7 @@ def test_what_others_call_their_runs_is_in_one_place() -> None:
     for name in shipped():
         told = about(name)
         assert not re.search(r"SSP|Azul|Trogdor|KafkaBench|--set \w+\.\w+=(?!\.)", f"{told.does} {told.more}"), name
-    assert sum(bool(about(name).recreates) for name in shipped()) == 28
+    assert sum(bool(about(name).recreates) for name in shipped()) == 33
 
 
 def test_the_schema_is_json_and_names_every_part() -> None:

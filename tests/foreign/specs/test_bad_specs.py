@@ -29,7 +29,7 @@ from streamgauge.domain.errors import BadInput, Faults
 from streamgauge.foreign.specs.write.translation import Tool
 
 Fields = dict[str, Any]
-GIVEN = sorted((Path(__file__).parent / "given").iterdir())
+GIVEN = sorted(path for path in (Path(__file__).parent / "given").rglob("*") if path.is_file())
 HOSTILE: tuple[Any, ...] = (
     None, True, -1, 0, 10**30, 1e308, float("-inf"), "", "x" * 5000, "\x00", "\u202e", [], {}, [[]], {"a": {"b": 1}},
     "9" * 5000, ["a", 1, None], -(2**63), 2**63, 0.5, "1e9", "$(reboot)", "../../etc/passwd",

@@ -85,7 +85,11 @@ def test_a_rate_of_0_is_a_search() -> None:
         (MQPERF, {}, {"load.rate": {"closed": {"batch": 1}}, "load.producers": 2, "load.size": 100}),
         (MQPERF, {}, {"phases.measure.messages": 200, "topic.partitions": 64, "topic.replication": 3}),
         (MQPERF, {}, {"load.client.acks": "all", "consume.client.auto.commit.interval.ms": 10_000}),
-        (MQPERF, {"max_send_msg_batch_size": 10}, {"load.rate": {"closed": {"batch": 10}}}),
+        (
+            MQPERF,
+            {"max_send_msg_batch_size": 10},
+            {"load.rate": {"closed": {"batch": {"uniform": {"from": 1, "to": 10}}}}},
+        ),
         (MQPERF, {"sender_threads": 25}, {"load.producers": 25, "phases.measure.messages": 2500}),
         (MQPERF, {"receiver_threads": 0}, {"consume": "off"}),
         (MQPERF, {"mq": {"acks": "1", "commitMs": 5}}, {"load.client.acks": 1}),

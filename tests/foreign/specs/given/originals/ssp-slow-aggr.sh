@@ -1,0 +1,1 @@
+./bin/bench -producers 8 -partitions 12 -acks 1 -compression snappy -msg-size 512 -duration 40s -warmup 3s -rate 10000 -consumers 2 -payload json -consumer-delay 4ms -consumer-jitter 1ms -lag-interval 1s -report-interval 4s
