@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.foreign.trogdor.its_own import Trogdor
 from tests.report.conftest import Make
 
+from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.formats import trogdor
@@ -78,7 +81,7 @@ def test_every_workload_has_its_status(make: Make) -> None:
     """What a run has none of is null, or 0 where Trogdor counts from 0."""
     result = assemble(make())
     histograms = {"ack_service": of(*[4] * 200), "poll_per_record": of(1), "end_to_end_service": of(*[30] * 200)}
-    received = [ReceivedBy(0, 10, 1005), ReceivedBy(1, 0, 0)]
+    received = [ReceivedBy(0, 10, 1005, ("t-0", "t-2")), ReceivedBy(1, 0, 0)]
     sent = result.delivery.sent
 
     assert trogdor_status(result, "ConfigurableProducerSpec", histograms) == {
@@ -87,12 +90,17 @@ def test_every_workload_has_its_status(make: Make) -> None:
     assert trogdor_status(result, "ProduceBenchSpec", histograms)["transactionsCommitted"] == 0
     consumed = trogdor_status(result, "ConsumeBenchSpec", histograms, received, MillisecondBins(0, 100, 20))
     assert consumed["consumer-0"] == {
+        "assignedPartitions": ["t-0", "t-2"],
         "totalMessagesReceived": 10, "totalBytesReceived": 1005, "averageMessageSizeBytes": 100,
         "averageLatencyMs": 1.0, "p50LatencyMs": 0, "p95LatencyMs": 0, "p99LatencyMs": 0,
         "recordProcessorStatus": {
             "averageLatencyMs": 20.0, "p50LatencyMs": 20, "p95LatencyMs": 20, "p99LatencyMs": 20,
         },
     }  # fmt: skip
+    assert consumed["consumer-1"]["assignedPartitions"] == []
+    shared = trogdor_status(result, "ShareConsumeBenchSpec", histograms, received)["consumer-1"]
+    assert shared["subscription"] == [topic.name for topic in result.run.topics]
+    assert "assignedPartitions" not in shared
     assert consumed["consumer-1"]["averageMessageSizeBytes"] == 0
     plain = trogdor_status(result, "ConsumeBenchSpec", histograms, received)["consumer-0"]
     assert plain["recordProcessorStatus"] is None
@@ -130,17 +138,18 @@ def test_a_status_of_ours_is_one_of_its_own(
     """It reads what we write, and writes the same again: no field has another name, and none is missing."""
     values = WholeMilliseconds(np.array([4, 30], np.int64), np.array([200, 3], np.int64))
     histograms = {"ack_service": values, "poll_per_record": values, "end_to_end_service": values}
-    status = trogdor_status(assemble(make()), workload, histograms, [ReceivedBy(0, 10, 1005)], bins)
+    status = trogdor_status(assemble(make()), workload, histograms, [ReceivedBy(0, 10, 1005, ("t-0",))], bins)
     for one in status.values() if "Consume" in workload else [status]:
         written = trogdor.written(trogdor.read(one, STATUSES[workload]))
         assert flat(written) == pytest.approx(flat(one))
 
 
 def flat(status: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """Numbers by their paths."""
+    """Numbers and texts by their paths."""
     found: dict[str, Any] = {}
     for key, value in status.items():
-        found |= flat(value, f"{place}{key}.") if isinstance(value, Mapping) else {f"{place}{key}": value}
+        inner = {str(number): each for number, each in enumerate(value)} if isinstance(value, list) else value
+        found |= flat(inner, f"{place}{key}.") if isinstance(inner, Mapping) else {f"{place}{key}": value}
     return found
 
 
@@ -176,3 +185,24 @@ def test_histograms_are_those_of_the_whole_run(make: Make) -> None:
     assert found["ack_service"].count.tolist() == [1, 2, 3, 4]
     assert found["ack_service"].ms.tolist() == [0, 1, 7, 8992]
     assert read_received(folder) == [ReceivedBy(0, 10, 100)]
+
+
+def test_a_consumer_had_the_partitions_whose_positions_it_told(make: Make) -> None:
+    """At the end; rows of log ends and of offsets of the group are nobody's."""
+
+    def change(facts: Any, tables: Any) -> None:
+        facts["topics"] = [{"id": 0, "name": "a"}, {"id": 1, "name": "b"}]
+        row = {"second": 0, "role": "consumer", "duration_ns": 10**9, "messages": 5, "bytes": 50}
+        tables["workers"] = [{**row, "number": number} for number in (0, 1, 2)]
+
+    folder = make(change)
+    rows = [(0, 1, 1), (0, 0, 2), (1, 0, 0), (None, 0, 7), (0, 0, 2)]
+    part = folder.events / "lag" / "worker=consumer-0" / "part-0.parquet"
+    part.parent.mkdir(parents=True)
+    columns = dict(zip(("consumer", "topic", "partition"), map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()}), part)
+
+    assert [each.assigned for each in read_received(folder)] == [("a-2", "b-1"), ("a-0",), ()]
+    part.write_bytes(b"torn")
+    with pytest.raises(AnalysisError, match=r"part-0\.parquet cannot be read"):
+        read_received(folder)

@@ -10,9 +10,10 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import lower_edge_ns
+from streamgauge.domain.tables.cluster_events import LAG
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS
 from streamgauge.domain.tables.throughput import WORKER_THROUGHPUT
-from streamgauge.report.files import metric_windows, rows_of
+from streamgauge.report.files import event_rows, metric_windows, read_facts, rows_of
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
 from streamgauge.workload.pacing import Int64s
@@ -51,6 +52,8 @@ class ReceivedBy:
     number: int
     messages: int
     size_bytes: int
+    assigned: tuple[str, ...] = ()
+    """Partitions that it had when the run ended, like `topic-0`."""
 
 
 WHOLE_MS: Final = MillisecondBins()
@@ -120,7 +123,22 @@ def read_received(folder: RunFolder) -> list[ReceivedBy]:
     for row in rows:
         messages, size = sums.get(row["number"], (0, 0))
         sums[row["number"]] = (messages + row["messages"], size + row["bytes"])
-    return [ReceivedBy(number, *each) for number, each in sorted(sums.items())]
+    assigned = _assigned(folder)
+    return [ReceivedBy(number, *each, tuple(assigned.get(number, ()))) for number, each in sorted(sums.items())]
+
+
+def _assigned(folder: RunFolder) -> dict[int, list[str]]:
+    """The partitions of each consumer, in the order of topics and numbers: those of which it told its position."""
+    names = {topic.id: topic.name for topic in read_facts(folder).topics}
+    found: dict[int, list[str]] = {}
+    for row in sorted(event_rows(folder, LAG.name, ("consumer", "topic", "partition")), key=_place):
+        if row["consumer"] is not None:
+            found.setdefault(row["consumer"], []).append(f"{names.get(row['topic'], row['topic'])}-{row['partition']}")
+    return {number: list(dict.fromkeys(each)) for number, each in found.items()}
+
+
+def _place(row: Mapping[str, Any]) -> tuple[int, int]:
+    return row["topic"], row["partition"]
 
 
 def _sent(
@@ -139,10 +157,33 @@ def _produced(
 def _consumed(
     _result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
 ) -> dict[str, Any]:
-    """For each consumer; histograms are those of all of them together, as of a processor that threads share."""
-    processed = histograms.get("since_record_time") or histograms.get("end_to_end_service") or NO_MS
+    """For each consumer, and the partitions that it had."""
+    totals = _received(histograms, received, bins)
     return {
-        f"consumer-{each.number}": {
+        f"consumer-{each.number}": {"assignedPartitions": list(each.assigned), **total}
+        for each, total in zip(received, totals, strict=True)
+    }
+
+
+def _shared(
+    result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
+) -> dict[str, Any]:
+    """For each consumer of a share group, and the topics that it reads."""
+    subscription = [topic.name for topic in result.run.topics]
+    totals = _received(histograms, received, bins)
+    return {
+        f"consumer-{each.number}": {"subscription": subscription, **total}
+        for each, total in zip(received, totals, strict=True)
+    }
+
+
+def _received(
+    histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
+) -> list[dict[str, Any]]:
+    """Totals of each consumer; histograms are those of all of them together, as of a processor that threads share."""
+    processed = histograms.get("since_record_time") or histograms.get("end_to_end_service") or NO_MS
+    return [
+        {
             "totalMessagesReceived": each.messages,
             "totalBytesReceived": each.size_bytes,
             "averageMessageSizeBytes": each.size_bytes // each.messages if each.messages else 0,
@@ -150,7 +191,7 @@ def _consumed(
             "recordProcessorStatus": summary(processed, bins) if bins else None,
         }
         for each in received
-    }
+    ]
 
 
 def _round_trip(result: Result, *_: object) -> dict[str, Any]:
@@ -192,7 +233,7 @@ _STATUS: Final[Mapping[str, Any]] = {
     "ConfigurableProducerSpec": _sent,
     "ProduceBenchSpec": _produced,
     "ConsumeBenchSpec": _consumed,
-    "ShareConsumeBenchSpec": _consumed,
+    "ShareConsumeBenchSpec": _shared,
     "RoundTripWorkloadSpec": _round_trip,
     "ShareRoundTripWorkloadSpec": _round_trip,
     "SustainedConnectionSpec": _sustained,
