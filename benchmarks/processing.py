@@ -18,7 +18,7 @@ from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.scenario import Setting
-from streamgauge.scenario.model.consume import Processing
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.workload.processing import handling_of
 
 PARTITIONS = 12

@@ -13,6 +13,7 @@ from streamgauge.delivery.attempts import (
     Carried,
     Delivery,
     Redeliveries,
+    overtaken,
     redeliveries,
 )
 
@@ -169,3 +170,29 @@ def test_what_comes_back_with_its_number_is_no_redelivery() -> None:
     """A broker that takes over may not know of a delivery that nobody acknowledged."""
     found = redeliveries([again(1, 5), again(1, 18)], [Attempt(FIRST, 20, ACCEPTED, 1)], IN_PLACE)
     assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 1, "accepted": 1, "reread": 1}
+
+
+@pytest.mark.parametrize(
+    ("successes", "count"),
+    [
+        ([], 0),
+        ([(1, 10), (2, 20), (3, 30)], 0),
+        ([(1, 10), (2, 10)], 0),
+        ([(1, 30), (2, 20), (3, 25)], 1),
+        ([(1, 30), (2, 29), (3, 5)], 2),
+        ([(3, 5), (1, 30), (2, 29)], 2),
+    ],
+)
+def test_a_message_that_succeeds_after_a_later_one_is_overtaken(successes: list[tuple[int, int]], count: int) -> None:
+    assert overtaken(successes) == count
+
+
+def test_order_is_that_of_a_producer_in_a_partition() -> None:
+    """The first message succeeds last; the second is another one of its partition, the others are not."""
+    others = [((0, 0, 2), (0, 3, 11)), ((0, 0, 3), (0, 4, 1)), ((0, 1, 4), (0, 3, 12)), ((1, 0, 5), (1, 3, 1))]
+    rows = [Delivery(ONE, FIRST, 1, 5, 100, None), *(Delivery(*each, 1, 6, 10, None) for each in others)]
+    told = [Attempt(row.place, 101, ACCEPTED, 1) for row in rows]
+
+    assert redeliveries(rows, told).counts["overtaken"] == 1
+    assert redeliveries([rows[0], *rows[2:]], told).counts["overtaken"] == 0
+    assert redeliveries(rows, told[1:]).counts["overtaken"] == 0

@@ -14,7 +14,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.engine.consume.buffer import Buffer, Frontier
 from streamgauge.engine.consume.receive import Reading, rows, times_in
-from streamgauge.scenario.model.consume import Processing
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.workload.failing import Failing
 from streamgauge.workload.processing import NEVER, Delays, handling_of
 

@@ -22,7 +22,8 @@ from streamgauge.engine.consume.loop import (
     consume_all,
 )
 from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
-from streamgauge.scenario.model.consume import Commit, Processing
+from streamgauge.scenario.model.consume import Commit
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.workload.processing import Handling, handling_of
 
 TAG = 7

@@ -7,6 +7,7 @@ import vl_convert
 from tests.report.conftest import Make, Row, Tables, figure_of, told
 
 from streamgauge.domain.tables.delivery import REDELIVERY
+from streamgauge.report.assemble.nulls import OLDER
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.diagnostics.redeliveries import MOST_NUMBERS, deliveries
 from streamgauge.report.pages import html
@@ -18,7 +19,7 @@ from streamgauge.report.pages.terminal import summary
 COUNTS = {
     "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0,
     "deliveries": 1_880, "accepted": 935, "rejected": 70, "released": 870, "timed_out": 0, "unanswered": 5,
-    "reread": 0, "duplicates": 3, "early": 0,
+    "reread": 0, "duplicates": 3, "early": 0, "overtaken": 40,
 }  # fmt: skip
 TIMES = {
     f"{name}_{each}_ms": float(number * 10 + place)
@@ -75,6 +76,16 @@ def test_what_is_not_expected_has_a_reason(make: Make) -> None:
     assert "not only the scenario's shares" in found["reasons"]["expected_dead_share"]
 
 
+def test_an_older_analysis_does_not_tell_of_order(make: Make) -> None:
+    def older(facts: Row, tables: Tables) -> None:
+        redelivered(facts, tables)
+        for row in tables["redelivery"]:
+            del row["overtaken"]
+
+    found = told(make(older))["redelivery"]
+    assert (found["overtaken"], found["reasons"]) == (None, {"overtaken": OLDER})
+
+
 def test_a_run_that_commits_offsets_has_none(make: Make) -> None:
     document = told(make())
     assert document["redelivery"] is None
@@ -85,7 +96,8 @@ def test_a_line_tells_what_matters(make: Make) -> None:
     line = redeliveries.in_short(assemble(make(redelivered)))["Redelivery"]
     assert line == (
         "1,880 deliveries, 1.88 a message (expected 1.88); 930 of 1,000 messages acknowledged; "
-        "70 dead letters (7.0 %); 3 delivered again after success; redelivered 10.0 ms after the deadline, p99 12.0 ms"
+        "70 dead letters (7.0 %); 40 out of order; "
+        "3 delivered again after success; redelivered 10.0 ms after the deadline, p99 12.0 ms"
     )
     other = redeliveries.in_short(assemble(make(unexpected)))["Redelivery"]
     assert "expected" not in other

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.scenario.model.consume import consumer_settings
 from streamgauge.scenario.parse import parse
@@ -48,6 +48,7 @@ def test_offsets_are_the_default_and_have_no_profile() -> None:
         ({"fail": 0.5}, True),
         ({"fail": 0.5, "drop": 0.1}, False),
         ({"overrun": {"share": 0.1}}, False),
+        ({"overrun": {"share": 0.1, "takes": "5s"}}, False),
         ({"function": "a:b"}, False),
     ],
 )
@@ -67,6 +68,18 @@ def test_what_fails_stays_unprocessed_with_offsets_only() -> None:
         processing = profile_of(scenario(acknowledge=acknowledge, **failing)).processing
         assert processing
         assert processing.drops is drops
+
+
+@pytest.mark.parametrize(
+    "acknowledge", ["offsets", {"markers": {"timeout": "2s"}}, {"share": {}}, {"retry": {"delays": ["1s"]}}]
+)
+def test_an_overrun_takes_a_time_that_needs_no_timeout(acknowledge: Any) -> None:
+    given = scenario(acknowledge=acknowledge, processing={"overrun": {"share": 0.25, "takes": "700ms"}})
+    failing = handling_of(given.consume.processing, 5 * NS_PER_SECOND).failing
+    written = given.consume.model_dump(mode="json")["processing"]["overrun"]
+
+    assert (failing.overrun, failing.overrun_ns) == (0.25, 700 * NS_PER_MS)
+    assert written == {"share": 0.25, "takes": "700ms"}
 
 
 def test_an_overrun_is_a_multiple_of_the_timeout() -> None:
@@ -196,6 +209,8 @@ def test_what_cannot_be_with_a_share_group_is_refused(
         ({}, {"processing": {"fail": 1.5}}, "consume.processing.fail"),
         ({}, {"processing": {"overrun": {"share": 0.1, "by": "1x"}}}, "not a multiple"),
         ({}, {"processing": {"overrun": {"share": 0.1, "by": True}}}, "not a multiple"),
+        ({}, {"processing": {"overrun": {"share": 0.1, "by": "2x", "takes": "1s"}}}, "by and takes. Write one"),
+        ({}, {"processing": {"overrun": {"share": 0.1, "takes": "0s"}}}, "takes"),
         ({}, {"processing": {"overrun": {"share": 0.1}, "function": "a:b"}}, "overrun cannot be added"),
         (
             {},

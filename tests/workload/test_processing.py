@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.scenario.model.consume import Processing
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.workload.processing import (
     CATCH_UP_NS,
     NEVER,

@@ -10,8 +10,9 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.scenario import Consume, Load, Scenario
 from streamgauge.scenario.model.backpressure import Backpressure
-from streamgauge.scenario.model.consume import Commit, Processing
+from streamgauge.scenario.model.consume import Commit
 from streamgauge.scenario.model.pacing.pace import Pace
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.workload.pacing import Int64s, Pacer, count_before
 from streamgauge.workload.pacing.build import pacer_of
 from streamgauge.workload.processing import Stretch, stretches

@@ -3,7 +3,8 @@
 A *delivery* of a message is an offset that it was read from, and its number. A message that is delivered again is
 written again, and stands at another offset; a share group delivers it from the same offset, with another number. What
 was read twice with the same number is one delivery, begun when it was first read. A *redelivery*
-follows a delivery that did not succeed; a *duplicate* begins when the message was processed already.
+follows a delivery that did not succeed; a *duplicate* begins when the message was processed already. A message is
+*overtaken* where a later one of its producer and partition was processed successfully before it.
 `pipeline.pressure.redelivery` computes the same on any scale.
 """
 
@@ -27,7 +28,7 @@ UNANSWERED: Final = "unanswered"
 
 ANSWERS: Final = (ACCEPTED, REJECTED, RELEASED, TIMED_OUT)
 """What a consumer may tell of a delivery; the first of these counts where it told more."""
-MESSAGE_COUNTS: Final = ("messages", "succeeded", "dead", "dead_after_success", "archived", "open")
+MESSAGE_COUNTS: Final = ("messages", "succeeded", "dead", "dead_after_success", "archived", "open", "overtaken")
 DELIVERY_COUNTS: Final = ("deliveries", *ANSWERS, UNANSWERED, "reread", "duplicates", "early")
 
 
@@ -99,6 +100,7 @@ def redeliveries(
     by_number: dict[int, Counter[str]] = defaultdict(Counter)
     delays: list[int] = []
     answers: dict[Stamp, int] = {}
+    successes: dict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for stamp, deliveries in of_message.items():
         accepted = [said[_key(row)][ACCEPTED] for row in deliveries if ACCEPTED in said[_key(row)]]
         ends = [_end(row) for row in deliveries if ACCEPTED in said[_key(row)]]
@@ -113,6 +115,8 @@ def redeliveries(
         counts["open"] += left and not spent
         if accepted:
             answers[stamp] = min(accepted)
+            topic, producer, seq = stamp
+            successes[topic, producer, deliveries[0].place[1]].append((seq, min(ends)))
         for row in deliveries:
             outcome = _outcome(said[_key(row)])
             for name in ("deliveries", outcome):
@@ -123,9 +127,19 @@ def redeliveries(
             deadline_ns = _deadline_before(row, deliveries, said, carried.in_place)
             if deadline_ns is not None:
                 delays.append(row.received_ns - deadline_ns)
+    counts["overtaken"] = sum(map(overtaken, successes.values()))
     counts["early"] = sum(delay < 0 for delay in delays)
     names = (*MESSAGE_COUNTS, *DELIVERY_COUNTS)
     return Redeliveries({name: counts[name] for name in names}, by_number, sorted(delays), answers)
+
+
+def overtaken(successes: Iterable[tuple[int, int]]) -> int:
+    """How many messages of a producer and partition succeeded after a later one; of each its sequence and the time."""
+    found, earliest = 0, None
+    for _, at_ns in sorted(successes, reverse=True):
+        found += earliest is not None and at_ns > earliest
+        earliest = at_ns if earliest is None else min(earliest, at_ns)
+    return found
 
 
 _Key = tuple[Position, int]

@@ -13,7 +13,7 @@ from streamgauge.workload.failing import NEVER_FAILS, Failing
 from streamgauge.workload.pacing import Int64s
 
 if TYPE_CHECKING:
-    from streamgauge.scenario.model.consume import Processing
+    from streamgauge.scenario.model.pacing.processing import Processing
 
 _DELAYS, _DROPS = 31, 32
 """What is drawn, in the seed of each: no two kinds of draws share their numbers."""
@@ -65,7 +65,7 @@ def handling_of(processing: "Processing", timeout_ns: int = 0) -> Handling:
             processing.fail,
             processing.poison,
             overrun.share if overrun else 0.0,
-            round(overrun.by * timeout_ns) if overrun else 0,
+            overrun.lasts_ns(timeout_ns) if overrun else 0,
         ),
     )
 

@@ -144,6 +144,7 @@ REDELIVERY = Schema(
         must("dead_after_success", _I64, "dead letters that had been acknowledged, too late"),
         must("archived", _I64, "messages that a share group gave up without a dead letter"),
         must("open", _I64, "messages that were none of these at the end of the run"),
+        may("overtaken", _I64, "messages that succeeded after a later one of their producer and partition"),
         *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
         must("reread", _I64, "reads of an offset that had been read before"),
         must("duplicates", _I64, "deliveries that began when the message was processed already"),

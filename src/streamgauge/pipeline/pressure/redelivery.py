@@ -71,17 +71,20 @@ def delivered(
         *(F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns") for name in told)
     )
     rows = firsts.join(said, [GROUP, *PLACE, "number"], "left").selectExpr(
-        GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
-        "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
+        GROUP, _sent_to(topics), "partition", PRODUCER, SEQ, "reread", "number",
+        f"first.{RECEIVED_NS} as {RECEIVED_NS}", "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
         # What was sent again before it was read here had been read before, by a consumer that died.
         f"if({REDELIVERED}_ns < first.{RECEIVED_NS}, null, {_deadline(carrier, ahead_ns)}) as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
+    of_order = f"partition by {GROUP}, topic, {PRODUCER}, partition order by {SEQ}"
+    later = f"{of_order} range between 1 following and unbounded following"
     return rows.selectExpr(
         "*",
         f"min(done_ns) over ({of_message}) as success_ns",
+        f"min(done_ns) over ({later}) as later_ns",
         f"min({ACCEPTED}_ns) over ({of_message}) as answer_ns",
         f"bool_or({DEAD_LETTER}_ns is not null) over ({of_message}) as is_dead",
         "false as is_spent"
@@ -148,6 +151,7 @@ def repeated(rows: DataFrame) -> Repeated:
         "dead": "is_first and is_dead",
         "dead_after_success": "is_first and is_dead and success_ns is not null",
         "archived": "is_first and not is_dead and success_ns is null and is_spent",
+        "overtaken": "is_first and success_ns > later_ns",
         "open": "is_first and not is_dead and success_ns is null and not is_spent",
         "deliveries": "true",
         **_OUTCOMES,

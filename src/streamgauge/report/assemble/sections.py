@@ -232,7 +232,13 @@ def redelivery(run: Evidence) -> RedeliverySection | None:
         "dead_share": row["dead"] / messages if messages else None,
         "by_number": by_number,
     }
-    return made(RedeliverySection, out, lambda key: NOT_EXPECTED if key.startswith("expected") else NOTHING)
+
+    def why(key: str) -> str:
+        if key.startswith("expected"):
+            return NOT_EXPECTED
+        return OLDER if key == "overtaken" else NOTHING
+
+    return made(RedeliverySection, out, why)
 
 
 def missing_messages(run: Evidence) -> list[MissingMessage]:

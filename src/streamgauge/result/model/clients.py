@@ -191,6 +191,8 @@ class RedeliverySection(Section):
     """Messages that the brokers of a share group gave up, and that have no dead letter."""
     open: Count
     """Messages that were none of these at the end of the run."""
+    overtaken: Count | None = None
+    """Messages that succeeded after a later message of their producer and partition: they are out of order."""
     deliveries: Count
     """Deliveries: offsets that messages were read from."""
     accepted: Count

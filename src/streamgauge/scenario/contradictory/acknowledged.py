@@ -24,10 +24,11 @@ def acknowledged(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     if consume.share:
         yield from _with_share(scenario, consume)
         return
-    if processing and processing.overrun:
+    if processing and processing.overrun and processing.overrun.takes is None:
         carrier = "retry, which has no timeout" if consume.retry else "offsets"
         what = f"nothing is delivered again after a timeout with acknowledge: {carrier}"
-        yield Fault("consume.processing.overrun", what, "Leave it out, or write `acknowledge: {markers: {}}`")
+        mend = "Write how long they take, like `takes: 500ms`, or `acknowledge: {markers: {}}`"
+        yield Fault("consume.processing.overrun", what, mend)
     if consume.retry:
         yield from _with_retry(scenario, consume, consume.retry)
 

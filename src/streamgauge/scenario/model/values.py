@@ -59,6 +59,13 @@ def off_is_none(value: object) -> object:
     return None if value is False or value == "off" else value
 
 
+def as_list(value: object) -> object:
+    """A list or tuple; BadValue for anything else."""
+    if not isinstance(value, list | tuple):
+        raise BadValue("not a list", "Write one in brackets")
+    return value
+
+
 def share_as_text(value: object) -> object:
     """The text of a share; YAML 1.1 reads a bare `off` as false. BadValue for anything but a text."""
     if value is not False and not isinstance(value, str):

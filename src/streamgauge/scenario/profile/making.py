@@ -10,11 +10,12 @@ from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
 from streamgauge.scenario.model.acknowledge import Acknowledge
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
-from streamgauge.scenario.model.consume import Consume, Processing
+from streamgauge.scenario.model.consume import Consume
 from streamgauge.scenario.model.environment.faults.schedule import occurrences
 from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.model.load import Load
 from streamgauge.scenario.model.pacing import pace
+from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.scenario.model.pipeline import Pipeline
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.parse import understood
@@ -149,7 +150,7 @@ def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
         limit=carrier.most,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
-        is_expected=given is None or not (given.drop or given.overrun or given.function),
+        is_expected=given is None or not (given.drop or (given.overrun and timeout_ns) or given.function),
         dead_letters=carrier.has_dead_letters,
     )
 

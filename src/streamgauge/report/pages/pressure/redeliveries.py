@@ -60,6 +60,7 @@ def _told(found: RedeliverySection) -> str:
     for count, words in (
         (found.archived, "given up without a dead letter"),
         (found.open, "open at the end"),
+        (found.overtaken, "out of order"),
         (found.duplicates, "delivered again after success"),
         (found.early, "delivered before the deadline"),
     ):
