@@ -53,7 +53,10 @@ def tls(cluster: Secured) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("how", ["PLAIN", pytest.param("SCRAM-SHA-512", marks=pytest.mark.soak), "certificate"])
+@pytest.mark.parametrize(
+    "how",
+    [*(pytest.param(mechanism, marks=pytest.mark.soak) for mechanism in ("PLAIN", "SCRAM-SHA-512")), "certificate"],
+)
 def test_a_pipeline_gets_in_with_what_clients_are_told(how: str, cluster: Secured, java: Java, tmp_path: Path) -> None:
     """Everything passes, and no file of the run has a password."""
     address, settings = (cluster.tls, tls(cluster)) if how == "certificate" else (cluster.sasl, sasl(cluster, how))

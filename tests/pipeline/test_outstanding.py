@@ -44,7 +44,7 @@ def rows(folder: Any, name: str, **wanted: Any) -> list[dict[str, Any]]:
     ("seed", "healthy", "processing", "policy"),
     [
         (1, True, True, CREDIT),
-        (2, True, False, CREDIT),
+        pytest.param(2, True, False, CREDIT, marks=pytest.mark.soak),
         (3, False, True, CREDIT),
         pytest.param(4, False, True, CREDIT, marks=pytest.mark.soak),
         (5, False, False, CREDIT),

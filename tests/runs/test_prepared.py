@@ -249,7 +249,7 @@ def _cluster_with(there: Mapping[str, int] | None, monkeypatch: pytest.MonkeyPat
     """The addresses that are asked for topics; these have so many partitions."""
     asked: list[str] = []
 
-    def cluster(address: str, _settings: object) -> SimpleNamespace:
+    def cluster(address: str, _settings: object, **_own: Any) -> SimpleNamespace:
         asked.append(address)
         return SimpleNamespace(partitions_of=(there or {}).get)
 
