@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -29,7 +30,7 @@ from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import load_scenario, shipped
+from streamgauge.runs.request.scenario_file import by_topic, load_scenario, shipped
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.model.environment.faults.processes import ProcessFault
 from streamgauge.workload.failing import Failing
@@ -66,8 +67,10 @@ PIPED = {name for name, text in shipped().items() if "\npipeline:" in text}
 """What comes out of these stands in another topic: they are in test_pipeline.py."""
 CLUSTERED = {"disk-fails", "unreadable-directory"}
 """What these do to a cluster of three is in tests/cluster/test_cluster.py."""
+ORIGINALS = set(by_topic()["originals"])
+"""They have the settings of others, in other combinations, and what `convert` makes of the same specification."""
 REPLICATED = (
-    {name for name, text in shipped().items() if "replication:" in text}
+    {name for name, text in shipped().items() if re.search(r"replication: [2-9]", text)}
     - {ONE_OF_THREE}
     - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
 )
@@ -180,7 +183,7 @@ def drawn_of(ran: Ran) -> list[set[tuple[int, int]]]:
 
 
 DELIVERING = set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING
-COVERING = set(covering({name: text for name, text in shipped().items() if name in DELIVERING}))
+COVERING = set(covering({name: text for name, text in shipped().items() if name in DELIVERING - ORIGINALS}))
 """Together these have in them whatever is in any of them; the others differ from them in numbers."""
 
 
