@@ -41,6 +41,7 @@ def generated(kind: str, **options: Any) -> Fields:
 VALUES: list[tuple[Fields, Fields]] = [
     ({"type": "constant", "size": 10}, {"load.payload": "zeros", "load.size": 10, "load.stamp": "headers"}),
     ({"type": "constant", "size": 10, "value": b64(b"ab")}, generated("constant", size=10, value=b64(b"ab"))),
+    ({"type": "constant", "size": 0, "value": b64(b"ab")}, generated("constant", size=0, value=b64(b"ab"))),
     ({"type": "constant", "size": 4, "value": [104, 255]}, generated("constant", size=4, value=b64(b"h\xff"))),
     ({"type": "sequential", "size": 8}, {"load.payload": "sequential", "load.size": 8, "load.stamp": "headers"}),
     ({"type": "sequential", "size": 12, "offset": 7}, {"load.payload": {"sequential": {"offset": 7}}}),

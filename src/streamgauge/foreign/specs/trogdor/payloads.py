@@ -86,8 +86,9 @@ def _sequential(fields: SpecFields) -> Payloads:
 
 
 def _generator(kind: str, **options: Any) -> Payloads:
-    """A generator with the bytes that it makes there; options of 0 are the defaults."""
-    return Payloads({"trogdor": {"type": kind, **{name: value for name, value in options.items() if value}}}, None)
+    """A generator with the bytes that it makes there; options of 0 are the defaults, but for a size."""
+    given = {name: value for name, value in options.items() if value or name == "size"}
+    return Payloads({"trogdor": {"type": kind, **given}}, None)
 
 
 def _seed(fields: SpecFields) -> int:
