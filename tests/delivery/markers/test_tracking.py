@@ -57,6 +57,25 @@ def test_in_silence_the_wall_clock_counts(wall_ms: int, due: list[int]) -> None:
     assert read((1_000, start(7, 10)), silence_ms=50).due(wall_ms) == due
 
 
+def test_what_has_ended_is_forgotten_behind_a_message_that_stays_open() -> None:
+    """And nothing of those that are open: what is due, its order, and where a successor begins."""
+    far, few = 1_000_000, 5_000
+    tracking = read((0, start(1, far)), (0, start(2, 10)), (0, start(3, far - 1)))
+    assert tracking.due(0) == []
+    tracking.take(3, 10, end(9), 10)
+    assert tracking.due(0) == [2]
+    for at in range(4, 200_000, 2):
+        tracking.take(at, 20, start(at, far), 20)
+        tracking.take(at + 1, 20, end(at), 20)
+
+    assert max(len(tracking._starts), len(tracking._deadlines)) < few
+    assert (tracking.open, tracking.commit) == (3, 0)
+    tracking.put_back(2)
+    assert tracking.due(0) == [2]
+    tracking.take(200_001, far, end(9), far)
+    assert tracking.due(0) == [3, 1]
+
+
 def test_nothing_is_due_twice_until_it_is_put_back() -> None:
     tracking = read((0, start(7)), (0, start(8)), (100, end(9)))
     assert tracking.due(0, most=1) == [7]

@@ -15,24 +15,22 @@ import heapq
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from streamgauge.delivery.markers.wire import Marker
 
 MOST_OPEN: Final = 5_000_000
-"""Messages that may be open in one partition: each takes some 300 bytes."""
+"""Messages that may be open in one partition: each takes some 250 bytes."""
 
 
 class TooManyOpen(Exception):
     """More messages are open than a tracker keeps."""
 
 
-class _Held(NamedTuple):
-    """An open message."""
-
-    at: int
-    """Offset of its latest start marker."""
-    deadline_ms: int
+_FEW: Final = 1_000
+"""Entries that were overtaken and may stay in any case."""
+_Start = tuple[int, int, int]
+"""Deadline, offset of the start marker, offset of the message."""
 
 
 @dataclass(slots=True)
@@ -46,13 +44,14 @@ class Tracking:
     position: int = 0
     """Offset of the next marker to be read."""
     most: int = MOST_OPEN
-    _open: dict[int, _Held] = field(default_factory=dict)
-    _deadlines: list[tuple[int, int, int]] = field(default_factory=list)
-    """Heap of (deadline, offset of the start marker, offset of the message); entries that were overtaken stay."""
-    _starts: deque[tuple[int, int]] = field(default_factory=deque)
-    """(Offset of the start marker, offset of the message) in order; entries that were overtaken stay."""
-    _due: set[int] = field(default_factory=set)
-    """Open messages that were due: they are being redelivered."""
+    _open: dict[int, int] = field(default_factory=dict)
+    """Of each open message the offset of its latest start marker."""
+    _deadlines: list[_Start] = field(default_factory=list)
+    """Heap of what is to become due; entries that were overtaken stay for a while."""
+    _starts: deque[_Start] = field(default_factory=deque)
+    """The same in the order of the start markers, also of what was due."""
+    _due: dict[int, int] = field(default_factory=dict)
+    """Open messages that were due, which are being redelivered, with their deadlines."""
     _latest_ms: int | None = None
     """Time of the latest marker."""
     _seen_ms: int = 0
@@ -73,9 +72,9 @@ class Tracking:
     def commit(self) -> int:
         """Where a successor has to begin: the start marker of the oldest open message, or the next marker."""
         starts = self._starts
-        while starts and not self._is_latest(starts[0][1], starts[0][0]):
+        while starts and not self._is_latest(starts[0]):
             starts.popleft()
-        return starts[0][0] if starts else self.position
+        return starts[0][1] if starts else self.position
 
     def take(self, at: int, appended_ms: int, marker: Marker, wall_ms: int) -> None:
         """Read the marker at offset `at`; raises TooManyOpen where the limit is reached."""
@@ -83,16 +82,17 @@ class Tracking:
         self._latest_ms = max(appended_ms, self._latest_ms or 0)
         self._seen_ms = wall_ms
         offset = marker.offset
-        self._due.discard(offset)
+        self._due.pop(offset, None)
         if marker.redeliver_after_ms is None:
             self._open.pop(offset, None)
+            self._forget()
             return
         if len(self._open) >= self.most and offset not in self._open:
             raise TooManyOpen(f"{len(self._open):,} messages are open")
-        held = _Held(at, appended_ms + marker.redeliver_after_ms)
-        self._open[offset] = held
-        self._starts.append((at, offset))
-        heapq.heappush(self._deadlines, (held.deadline_ms, at, offset))
+        start = appended_ms + marker.redeliver_after_ms, at, offset
+        self._open[offset] = at
+        self._starts.append(start)
+        heapq.heappush(self._deadlines, start)
 
     def pass_over(self, position: int) -> None:
         """All below this offset is read: there may be records that are no markers, or none at all."""
@@ -115,14 +115,13 @@ class Tracking:
 
     def put_back(self, offset: int) -> None:
         """A message that was due could not be redelivered: it is due again, unless it has ended meanwhile."""
-        held = self._open.get(offset)
-        if held and offset in self._due:
-            self._due.discard(offset)
-            heapq.heappush(self._deadlines, (held.deadline_ms, held.at, offset))
+        at, deadline_ms = self._open.get(offset), self._due.pop(offset, None)
+        if at is not None and deadline_ms is not None:
+            heapq.heappush(self._deadlines, (deadline_ms, at, offset))
 
     def next_due_ms(self) -> int | None:
         """The deadline of the next message; None while no message is open that was not due."""
-        while self._deadlines and not self._is_latest(self._deadlines[0][2], self._deadlines[0][1]):
+        while self._deadlines and not self._is_latest(self._deadlines[0]):
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 
@@ -133,11 +132,19 @@ class Tracking:
             if deadline_ms is None or deadline_ms > clock_ms:
                 return
             _, _, offset = heapq.heappop(self._deadlines)
-            self._due.add(offset)
+            self._due[offset] = deadline_ms
             found += 1
             yield offset
 
-    def _is_latest(self, offset: int, at: int) -> bool:
-        """Whether a message is open by the start marker at `at`."""
-        held = self._open.get(offset)
-        return held is not None and held.at == at
+    def _is_latest(self, start: _Start) -> bool:
+        """Whether a message is open by this start marker."""
+        return self._open.get(start[2]) == start[1]
+
+    def _forget(self) -> None:
+        """Drop entries that were overtaken, where there are many: behind one open message all of them would stay."""
+        most = len(self._open) + len(self._open) // 2 + _FEW
+        if len(self._starts) > most:
+            self._starts = deque(filter(self._is_latest, self._starts))
+        if len(self._deadlines) > most:
+            self._deadlines = list(filter(self._is_latest, self._deadlines))
+            heapq.heapify(self._deadlines)
