@@ -1,7 +1,7 @@
 """What exports share: files that are written whole or not at all, and run folders that are read or refused."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,17 +82,6 @@ def read_table(folder: RunFolder, name: str, **wanted: str) -> pa.Table:
     with reading(path):
         filters = [(column, "=", value) for column, value in wanted.items()] or None
         return in_names_of_today(name, pq.read_table(path, filters=filters, partitioning=None))
-
-
-def event_rows(folder: RunFolder, kind: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Some columns of the recorded rows of a kind; raises AnalysisError where they cannot be read."""
-    rows: list[dict[str, Any]] = []
-    for part in sorted((folder.events / kind).glob("worker=*/part-*.parquet")):
-        try:
-            rows += pq.read_table(part, columns=list(columns), partitioning=None).to_pylist()
-        except (OSError, pa.ArrowException) as error:
-            raise AnalysisError(f"{part} cannot be read: {_first_line(error)}") from error
-    return rows
 
 
 def metric_windows(folder: RunFolder, metric: str) -> pa.Table:

@@ -123,6 +123,15 @@ def test_a_node_is_the_same_broker_in_all_faults() -> None:
     assert [each.get("target") for each in document["faults"]] == [None, "broker-2", "broker-1"]
 
 
+def test_a_cluster_has_the_brokers_of_its_assignments_too() -> None:
+    stopped = {**STOP, "nodeNames": [*"abcd"]}
+    topics = {"t": {"partitionAssignments": {"0": [1, 2], "1": [5, 1]}}}
+    document = comes_to({**PRODUCE, "activeTopics": topics}, None, stopped).document
+
+    assert "cluster" not in document
+    assert parse(dict(document)).brokers == 5
+
+
 def test_an_error_of_another_number_is_told() -> None:
     fault = {"class": f"{FAULT}FilesUnreadableFaultSpec", "durationMs": 1000, "nodeNames": ["a"], "errorCode": 28}
 

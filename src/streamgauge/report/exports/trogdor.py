@@ -1,10 +1,11 @@
 """The status of a task as Trogdor writes it, by workload, from a result and the histograms of a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import AnalysisError
@@ -13,7 +14,8 @@ from streamgauge.domain.latency.buckets import lower_edge_ns
 from streamgauge.domain.tables.cluster_events import LAG
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS
 from streamgauge.domain.tables.throughput import WORKER_THROUGHPUT
-from streamgauge.report.files import event_rows, metric_windows, read_facts, rows_of
+from streamgauge.report.files import metric_windows, read_facts, rows_of
+from streamgauge.report.ledger.rows import event_rows
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
 from streamgauge.workload.pacing import Int64s
@@ -131,14 +133,10 @@ def _assigned(folder: RunFolder) -> dict[int, list[str]]:
     """The partitions of each consumer, in the order of topics and numbers: those of which it told its position."""
     names = {topic.id: topic.name for topic in read_facts(folder).topics}
     found: dict[int, list[str]] = {}
-    for row in sorted(event_rows(folder, LAG.name, ("consumer", "topic", "partition")), key=_place):
-        if row["consumer"] is not None:
-            found.setdefault(row["consumer"], []).append(f"{names.get(row['topic'], row['topic'])}-{row['partition']}")
+    rows = event_rows(folder, LAG.name, pc.field("consumer").is_valid())
+    for row in sorted(rows, key=lambda row: (row["topic"], row["partition"])):
+        found.setdefault(row["consumer"], []).append(f"{names.get(row['topic'], row['topic'])}-{row['partition']}")
     return {number: list(dict.fromkeys(each)) for number, each in found.items()}
-
-
-def _place(row: Mapping[str, Any]) -> tuple[int, int]:
-    return row["topic"], row["partition"]
 
 
 def _sent(
@@ -158,32 +156,28 @@ def _consumed(
     _result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
 ) -> dict[str, Any]:
     """For each consumer, and the partitions that it had."""
-    totals = _received(histograms, received, bins)
-    return {
-        f"consumer-{each.number}": {"assignedPartitions": list(each.assigned), **total}
-        for each, total in zip(received, totals, strict=True)
-    }
+    return _received(histograms, received, bins, lambda each: {"assignedPartitions": list(each.assigned)})
 
 
 def _shared(
     result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
 ) -> dict[str, Any]:
     """For each consumer of a share group, and the topics that it reads."""
-    subscription = [topic.name for topic in result.run.topics]
-    totals = _received(histograms, received, bins)
-    return {
-        f"consumer-{each.number}": {"subscription": subscription, **total}
-        for each, total in zip(received, totals, strict=True)
-    }
+    topics = [topic.name for topic in result.run.topics]
+    return _received(histograms, received, bins, lambda _: {"subscription": topics})
 
 
 def _received(
-    histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
-) -> list[dict[str, Any]]:
-    """Totals of each consumer; histograms are those of all of them together, as of a processor that threads share."""
+    histograms: TaskHistograms,
+    received: Sequence[ReceivedBy],
+    bins: MillisecondBins | None,
+    had: Callable[[ReceivedBy], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """For each consumer; histograms are those of all of them together, as of a processor that threads share."""
     processed = histograms.get("since_record_time") or histograms.get("end_to_end_service") or NO_MS
-    return [
-        {
+    return {
+        f"consumer-{each.number}": {
+            **had(each),
             "totalMessagesReceived": each.messages,
             "totalBytesReceived": each.size_bytes,
             "averageMessageSizeBytes": each.size_bytes // each.messages if each.messages else 0,
@@ -191,7 +185,7 @@ def _received(
             "recordProcessorStatus": summary(processed, bins) if bins else None,
         }
         for each in received
-    ]
+    }
 
 
 def _round_trip(result: Result, *_: object) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def rows_of_message(folder: RunFolder, wanted: Wanted) -> list[MessageRows]:
     else:
         topic, partition, offset = wanted.place or (0, 0, 0)
         here = (pc.field("topic") == topic) & (pc.field("partition") == partition) & (pc.field("offset") == offset)
-        at = {kind: _read(folder, kind, here) for kind in ("sent", "received", "appended")}
+        at = {kind: event_rows(folder, kind, here) for kind in ("sent", "received", "appended")}
         rows = [row for each in at.values() for row in each]
         stamps = {(row["producer"], row["seq"]) for row in rows if None not in (row["producer"], row["seq"])}
         found = [_of_stamp(folder, stamp) for stamp in sorted(stamps)]
@@ -90,7 +90,7 @@ _OF_STAMP: Final = ("sent", "resends", "received", "appended", "attempts")
 
 def _of_stamp(folder: RunFolder, stamp: tuple[int, int]) -> MessageRows:
     mine = (pc.field("producer") == stamp[0]) & (pc.field("seq") == stamp[1])
-    sent, resends, received, appended, attempts = (_read(folder, kind, mine) for kind in _OF_STAMP)
+    sent, resends, received, appended, attempts = (event_rows(folder, kind, mine) for kind in _OF_STAMP)
     return MessageRows(sent, resends, received, appended, attempts)
 
 
@@ -99,24 +99,27 @@ def _add_around(folder: RunFolder, rows: MessageRows) -> None:
     numbers = {(row["producer"], row["transaction"]) for row in rows.sent if row["transaction"] is not None}
     for producer, number in numbers:
         which = (pc.field("producer") == producer) & (pc.field("transaction") == number)
-        rows.transactions += _read(folder, "transactions", which)
+        rows.transactions += event_rows(folder, "transactions", which)
     lanes = {(row["topic"], row["partition"]) for row in (*rows.sent, *rows.received) if row["partition"] is not None}
     for topic, partition in sorted(lanes):
         lane = (pc.field("topic") == topic) & (pc.field("partition") == partition)
-        rows.replicas += _read(folder, "replicas", lane)
+        rows.replicas += event_rows(folder, "replicas", lane)
     for row in rows.received:
         passed = (pc.field("topic") == row["topic"]) & (pc.field("partition") == row["partition"])
         passed &= (pc.field("group") == row["group"]) & (pc.field("committed") > row["offset"])
-        rows.lag += _read(folder, "lag", passed)[:1]
+        rows.lag += event_rows(folder, "lag", passed)[:1]
         since = row["processed_ns"] or row["received_ns"]
         after = (pc.field("consumer") == row["consumer"]) & (pc.field("at_ns") >= since)
-        rows.commits += [each for each in _read(folder, "commits", after) if each["error"] is None][:1]
-    rows.log_read = bool(_read(folder, "lag", pc.field("moment") == "reread"))
-    rows.faults = _read(folder, "faults", None)
+        rows.commits += [each for each in event_rows(folder, "commits", after) if each["error"] is None][:1]
+    rows.log_read = bool(event_rows(folder, "lag", pc.field("moment") == "reread"))
+    rows.faults = event_rows(folder, "faults", None)
 
 
-def _read(folder: RunFolder, kind: str, which: Any) -> list[Row]:
-    """The rows of a kind of event that are wanted, by their times; a column that a part lacks is null."""
+def event_rows(folder: RunFolder, kind: str, which: Any) -> list[Row]:
+    """The rows of a kind of event that are wanted, by their times; a column that a part lacks is null.
+
+    Raises AnalysisError where a part cannot be read.
+    """
     schema, rows = EVENTS[kind], list[Row]()
     for path in _parts(folder, kind):
         try:

@@ -10,7 +10,7 @@ from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.consume import Consume
 from streamgauge.scenario.model.environment.connections import Connections
-from streamgauge.scenario.model.environment.embedded import LEAST_REPLICATED, EmbeddedSpec
+from streamgauge.scenario.model.environment.embedded import EmbeddedSpec, brokers_for
 from streamgauge.scenario.model.environment.faults.kinds import Injected
 from streamgauge.scenario.model.environment.topic import Topic
 from streamgauge.scenario.model.environment.verified import VerifyField, every_of, is_read_again
@@ -139,8 +139,7 @@ class Scenario(ScenarioPart):
     @property
     def brokers(self) -> int:
         """Brokers of an embedded cluster."""
-        needed = self.topic.brokers
-        return self.cluster.brokers or (1 if needed == 1 else max(LEAST_REPLICATED, needed))
+        return self.cluster.brokers or brokers_for(self.topic.brokers)
 
     @property
     def topic_name(self) -> str:

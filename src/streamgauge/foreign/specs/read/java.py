@@ -46,6 +46,11 @@ _OWNED: Final[Mapping[str, str]] = {
     "auto.offset.reset": "",
 }
 """Settings that have no place among those of a client, and why; the last two have one elsewhere in a scenario."""
+_ASKED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms"), "each request has 10 s"),
+    **dict.fromkeys(("retries", "retry.backoff.ms", "retry.backoff.max.ms"), "a request is sent again for 10 s"),
+}
+"""Settings of an admin client that the run decides, and why."""
 _CLASSES: Final = frozenset({"interceptor.classes", "metric.reporters", "security.providers"})
 _SECURITY: Final = ("security.", "sasl.", "ssl.")
 _RENAMED: Final[Mapping[str, str]] = {
@@ -126,18 +131,12 @@ def producer_settings(
     return merged, client.partition
 
 
-_ASKED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms"), "each request has 10 s"),
-    **dict.fromkeys(("retries", "retry.backoff.ms", "retry.backoff.max.ms"), "a request is sent again for 10 s"),
-}
-"""Settings of an admin client that the run decides, and why."""
-
-
 def admin_settings(draft: Draft, where: str, given: Mapping[str, Any]) -> dict[str, Setting]:
     """Settings of the client that creates topics."""
-    for name in given.keys() & _ASKED.keys():
+    kept = {name: value for name, value in given.items() if name not in _ASKED}
+    for name in (each for each in given if each not in kept):
         draft.left_out(f"{where}.{name}", _ASKED[name])
-    return java_client(draft, where, {name: given[name] for name in given if name not in _ASKED}).settings
+    return java_client(draft, where, kept).settings
 
 
 def plain_setting(value: Setting) -> Setting:

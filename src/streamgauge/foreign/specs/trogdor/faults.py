@@ -1,6 +1,5 @@
 """Trogdor's faults, as faults to inject into a run."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
@@ -9,7 +8,7 @@ from typing import Any, Final
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.write.translation import Draft, duration
-from streamgauge.scenario.model.environment.embedded import LEAST_REPLICATED
+from streamgauge.scenario.model.environment.embedded import brokers_for
 
 _UNREADABLE: Final = "dir-unreadable"
 EVERYONE: Final = ["clients", "brokers"]
@@ -39,15 +38,14 @@ class FaultyCluster:
     """What a scenario says of it; empty where the topics say enough."""
 
 
-def cluster_of(faults: Sequence[TrogdorFault], replicas: int) -> FaultyCluster:
-    """The cluster with all brokers that the faults name, for topics with so many replicas."""
-    done = [each for fault in faults for each in fault.injected]
-    named = max((int(number) for number in re.findall(r"broker-(\d+)", repr(done))), default=0)
-    started = 1 if replicas == 1 else max(LEAST_REPLICATED, replicas)
-    document = {"brokers": named} if named > started else {}
-    if any(each["kind"] == _UNREADABLE for each in done):
+def cluster_of(faults: Sequence[TrogdorFault], nodes: int, topics: Mapping[str, Any]) -> FaultyCluster:
+    """The cluster with a broker for each of the nodes that the faults name, and as many as the topics need."""
+    highest = max((broker for each in topics.get("assignments", ()) for broker in each), default=1)
+    started = brokers_for(max(topics.get("replication", 1), highest))
+    document = {"brokers": nodes} if nodes > started else {}
+    if any(each["kind"] == _UNREADABLE for fault in faults for each in fault.injected):
         document["data_dirs"] = 2
-    return FaultyCluster(max(named, started), document)
+    return FaultyCluster(max(nodes, started), document)
 
 
 def injected_in(faults: Sequence[TrogdorFault], cluster: FaultyCluster, load_ms: int) -> list[dict[str, Any]]:
@@ -61,7 +59,7 @@ def injected_in(faults: Sequence[TrogdorFault], cluster: FaultyCluster, load_ms:
 
 def _between(each: dict[str, Any], brokers: int) -> dict[str, Any]:
     """A fault of what a node sends to everyone, with the names of those to whom it sends."""
-    if each.get("between", [None])[-1] is not EVERYONE:
+    if not each.get("one_way"):
         return each
     [node], _ = each["between"]
     others = [name for name in (f"broker-{number}" for number in range(1, brokers + 1)) if name != node]

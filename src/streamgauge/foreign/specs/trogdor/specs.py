@@ -49,7 +49,7 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
         raise BadInput.single(
             whole.source, "a fault alone has nothing to disturb", "Name a workload beside it: convert WORKLOAD FAULT"
         )
-    document = _joined(whole, parts, faults, _rates_in_words(parts, options)) if not whole.faults else {}
+    document = _joined(whole, parts, faults, len(nodes), _rates_in_words(parts, options)) if not whole.faults else {}
     spec = " with ".join([*(part.spec for part in parts), *(fault.spec for fault in faults)])
     return whole.finished("trogdor", spec, document)
 
@@ -92,7 +92,9 @@ def _rates_in_words(parts: Sequence[TrogdorPart], options: TrogdorOptions) -> st
     return " Rates are rounded to whole messages a window, as there." if options.floor else " Rates are exact."
 
 
-def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[TrogdorFault], rates: str) -> dict[str, Any]:
+def _joined(
+    draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[TrogdorFault], nodes: int, rates: str
+) -> dict[str, Any]:
     load, consume, connections = (_single(draft, parts, name) for name in ("load", "consume", "connections"))
     if load and consume:
         # Messages of this run carry a stamp of their own, to the nanosecond.
@@ -103,7 +105,7 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
     at_most = duration(max(part.length_ms for part in parts))
     counted = leading.messages if leading.load or leading.consume else None
     expect = {name: value for part in parts for name, value in part.expect.items()}
-    cluster = cluster_of(faults, (topics or {}).get("replication", 1))
+    cluster = cluster_of(faults, nodes, topics or {})
     injected = injected_in(faults, cluster, leading.start_ms)
     if topics and "replication" not in topics:
         # Who only reads takes topics as they are.

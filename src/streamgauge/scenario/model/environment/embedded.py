@@ -13,6 +13,12 @@ from streamgauge.scenario.model.values import ScenarioPart, Setting
 LEAST_REPLICATED: Final = 3
 """Brokers of a cluster that keeps replicas: with two, none may fail."""
 
+
+def brokers_for(needed: int) -> int:
+    """How many brokers an embedded cluster starts where so many are needed."""
+    return 1 if needed == 1 else max(LEAST_REPLICATED, needed)
+
+
 OWNED_BY_CLUSTER: Final = frozenset(
     {
         "process.roles", "node.id", "broker.id", "broker.rack", "listeners", "advertised.listeners",
