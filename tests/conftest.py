@@ -4,6 +4,7 @@ import os
 import secrets
 import shlex
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from socketserver import BaseServer
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests.fast import is_fast
+from tests.waiting import until
 
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -85,6 +87,18 @@ def _quick_to_stop() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseServer.serve_forever, "__defaults__", (0.01,))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nobody_goes_on_asking() -> Iterator[None]:
+    """Clients of kafka-python are closed: each has a thread, which would ask brokers that are gone without end."""
+
+    def asking() -> set[threading.Thread]:
+        return {each for each in threading.enumerate() if each.name.startswith("kafka-io")}
+
+    before = asking()
+    yield
+    until(lambda: asking() <= before, seconds=10)
 
 
 @pytest.fixture(scope="session")

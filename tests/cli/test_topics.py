@@ -15,8 +15,8 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.record.facts import write_facts
 
 
-def noted(runs: Path, name: str, uuids: dict[str, str | None]) -> None:
-    """A run folder that notes these topics, with the ids of those that it made."""
+def noted(runs: Path, name: str, uuids: dict[str, str | None], beside: dict[str, str | None] | None = None) -> None:
+    """A run folder that notes these topics, with the ids of those that it made; those beside carry no load."""
     folder = RunFolder(runs / name)
     folder.root.mkdir(parents=True)
     numbered = [Numbered(id=number, name=topic, uuid=uuid) for number, (topic, uuid) in enumerate(uuids.items())]
@@ -25,7 +25,7 @@ def noted(runs: Path, name: str, uuids: dict[str, str | None]) -> None:
         RunFacts(
             id=name, name="x", tag=1, created="2026-01-01T00:00:00Z", wall_ns=0, monotonic_ns=0, command=[],
             scenario={}, versions={}, machine={}, broker=BrokerFacts(embedded=False, bootstrap="b:9092"),
-            topics=numbered, groups=[],
+            topics=numbered, beside=beside or {}, groups=[],
         ),
     )  # fmt: skip
 
@@ -52,8 +52,10 @@ def test_only_the_very_topics_that_runs_made_are_deleted(
     """Not one that was there before, not another of the same name, not one of another prefix."""
     cluster, said = Cluster(broker.bootstrap, {}), list[str]()
     ours, other, before, again = (made(begin) for begin in ("ours", "other", "ours-before", "ours-again"))
+    idle, unknown = (made(begin) for begin in ("ours-idle", "ours-unknown"))
     uuids = {ours: cluster.topic_id(ours), other: cluster.topic_id(other), before: None}
-    noted(tmp_path, "run-1", {**uuids, again: cluster.topic_id(again)})
+    beside = {idle: cluster.topic_id(idle), unknown: None}
+    noted(tmp_path, "run-1", {**uuids, again: cluster.topic_id(again)}, beside)
     cluster.delete_topic(again)
     cluster.create_topic(again, 1, 1)
     assert all(uuids[name] for name in (ours, other))
@@ -62,11 +64,12 @@ def test_only_the_very_topics_that_runs_made_are_deleted(
         topics(tmp_path, broker.bootstrap, {}, prefix="ours", delete=delete, as_json=True, out=said.append)
 
     assert [[(each["topic"], each["run"], each["deleted"]) for each in json.loads(text)] for text in said] == [
-        [(ours, "run-1", False)],
-        [(ours, "run-1", True)],
+        [(ours, "run-1", False), (idle, "run-1", False)],
+        [(ours, "run-1", True), (idle, "run-1", True)],
         [],
     ]
-    assert [cluster.partitions_of(name) for name in (ours, other, before, again)] == [None, 1, 1, 1]
+    names = (ours, idle, other, before, again, unknown)
+    assert [cluster.partitions_of(name) for name in names] == [None, None, 1, 1, 1, 1]
 
 
 @pytest.mark.kafka

@@ -274,7 +274,8 @@ def test_a_cluster_without_share_groups_is_refused(broker: EmbeddedBroker, monke
         "streamgauge.kafka.carriers.share.asking.lacking", lambda features, versions: f"{sorted(features)}"
     )
     monkeypatch.setattr(Cluster, "set_group", lambda *_: pytest.fail("a setting was made"))
-    with pytest.raises(BadInput, match=r"consume\.acknowledge\.share: \[.*share\.version.*Use another cluster"):
+    refused = pytest.raises(BadInput, match=r"consume\.acknowledge\.share: \[.*share\.version.*Use another cluster")
+    with closing(groups), refused:
         groups.prepare()
 
 
@@ -283,7 +284,7 @@ def test_what_a_cluster_does_not_allow_is_told_at_its_place(broker: EmbeddedBrok
     """All of it at once, before a topic is made."""
     cluster = Cluster(broker.bootstrap, {})
     groups = ShareGroups(cluster, [f"share-{secrets.token_hex(4)}"], GroupSettings(lock_ms=10, limit=30))
-    with pytest.raises(BadInput) as caught:
+    with closing(groups), pytest.raises(BadInput) as caught:
         groups.prepare()
     faults = {fault.where.rpartition(".")[2]: fault.what for fault in caught.value.faults}
     assert faults.keys() == {"lock", "limit"}

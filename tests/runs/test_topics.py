@@ -22,7 +22,7 @@ class Offsets:
     """Log starts at 5, log ends at 9, and 7 at any time."""
 
     def __init__(self, places: int) -> None:
-        self.places = places
+        self.places, self.closed = places, False
 
     def log_starts(self) -> list[int]:
         return [5] * self.places
@@ -35,6 +35,9 @@ class Offsets:
 
     def committed(self, group: int) -> list[int | None]:
         return [group] * self.places
+
+    def close(self) -> None:
+        self.closed = True
 
 
 Assignments = Sequence[tuple[int, ...]] | None
@@ -116,6 +119,47 @@ def test_a_topic_that_is_there_must_have_the_brokers_of_the_assignments() -> Non
     cluster.replicas["t"] = [(1, 2), (2, 1)]
     topics.prepare(embedded=False, allow_reset=False)
     assert cluster.done == []
+
+
+IDLE: dict[str, Any] = {"topic": {"name": "t", "partitions": 2, "idle": [{"name": "i[1-2]", "partitions": 3}]}}
+
+
+def test_idle_topics_are_made_with_partitions_of_their_own() -> None:
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **LOAD | IDLE)
+    topics.prepare(embedded=False, allow_reset=False)
+
+    assert cluster.topics == {"t": 2, "i1": 3, "i2": 3}
+    assert topics.made == {name: f"id of {name}" for name in ("t", "i1", "i2")}
+
+
+def test_an_idle_topic_that_is_there_is_taken_as_it_is() -> None:
+    cluster = FakeCluster(t=2, i1=3, i2=3)
+    topics_of(cluster, **LOAD | IDLE).prepare(embedded=False, allow_reset=False)
+    assert cluster.done == []
+
+    cluster = FakeCluster(t=2, i2=4)
+    with pytest.raises(BadInput, match=r"topic\.idle\.0\.partitions: topic i2 exists with 4 partitions, not 3"):
+        topics_of(cluster, **LOAD | IDLE).prepare(embedded=False, allow_reset=False)
+
+
+def test_on_a_broker_that_runs_share_idle_topics_are_made_anew() -> None:
+    cluster = FakeCluster(t=2, i1=9, i2=3)
+    topics_of(cluster, **LOAD | IDLE).prepare(embedded=True, allow_reset=True, fresh=True)
+    assert cluster.topics == {"t": 2, "i1": 3, "i2": 3}
+
+
+def test_who_asked_is_let_go() -> None:
+    """The clients of offsets; a cluster that was never asked has none."""
+    cluster = FakeCluster(t=2)
+    topics = topics_of(cluster, **LOAD)
+    topics.close()
+    asked = topics.offsets
+
+    topics.close()
+
+    assert isinstance(asked, Offsets)
+    assert asked.closed
 
 
 class SilentCluster(FakeCluster):
@@ -235,7 +279,7 @@ RETRY: dict[str, Any] = {"acknowledge": {"retry": {"delays": ["1s", "5s"]}}}
 
 
 def test_retry_topics_and_that_of_dead_letters_are_made_with_their_topic() -> None:
-    """All with as many partitions; only what is read is in run.json, and can be deleted by it."""
+    """All with as many partitions."""
     cluster = FakeCluster()
     topics = topics_of(cluster, **LOAD, consume=RETRY)
     topics.prepare(embedded=False, allow_reset=False)

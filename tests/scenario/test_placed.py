@@ -25,6 +25,16 @@ def test_how_many_brokers_an_embedded_cluster_needs(assignments: list[list[int]]
     assert parse(placed(assignments=assignments)).brokers == brokers
 
 
+def test_idle_topics_need_their_brokers_too() -> None:
+    scenario = parse(placed(idle=[{"name": "i[1-2]", "assignments": [[1, 2], [2, 5]]}, {"name": "j"}]))
+
+    assert scenario.brokers == 5
+    assert [(each.names, each.partitions, each.replication) for each in scenario.topic.idle] == [
+        (("i1", "i2"), 2, 2),
+        (("j",), 1, 1),
+    ]
+
+
 def test_what_follows_may_be_written_too() -> None:
     assert parse(placed(assignments=[[1, 2]], partitions=1, replication=2)).topic.partitions == 1
 
@@ -48,6 +58,14 @@ def test_what_follows_may_be_written_too() -> None:
         (
             placed(assignments=[[1], [4]]) | {"cluster": {"brokers": 3}},
             "topic.assignments: broker 4: cluster.brokers is 3",
+        ),
+        (placed(idle=[{"name": "i[3-1]"}]), "topic.idle.0.name: .*a range of 0 topics"),
+        (placed(idle=[{"name": "streamgauge-x"}]), "topic.idle.0.name: streamgauge-x is a topic of the run already"),
+        (placed(idle=[{"name": "i[1-2]"}, {"name": "i2"}]), "topic.idle.1.name: i2 is a topic of the run already"),
+        (placed(idle=[{"name": "i", "assignments": [[1, 1]]}]), "topic.idle.0.assignments.0: names a broker twice"),
+        (
+            placed(idle=[{"name": "i", "replication": 3}]) | {"cluster": {"brokers": 1}},
+            "topic.idle.0.replication: 3 replicas need 3 brokers",
         ),
         (placed(client={"client.id": "x"}), "topic.client.client.id: is set by the run"),
     ],

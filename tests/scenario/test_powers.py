@@ -171,7 +171,7 @@ def test_a_setting_of_a_broker(name: str, value: Any, only_tunes_it: bool) -> No
 
 
 HARMLESS = {
-    "name", "about", "verify", "verify.content", "topic.name", "pipeline.sink", "judge_by",
+    "name", "about", "verify", "verify.content", "topic.name", "topic.idle.name", "pipeline.sink", "judge_by",
     "load.payload.constant.text", "load.payload.weighted.payload.constant.text", "load.keys.constant.text",
     "load.payload.file.column", "load.payload.weighted.payload.file.column", "load.keys.file.column",
     "load.rate.replay.column",
@@ -192,6 +192,7 @@ LOOKED_AT = {
 }  # fmt: skip
 MAPPINGS = {
     "topic.configs",
+    "topic.idle.configs",
     "topic.client",
     "cluster.configs",
     "load.client",

@@ -89,6 +89,9 @@ class ModelledOffsets:
         """No message has a time."""
         return self.log_ends()
 
+    def close(self) -> None:
+        """The memory is the broker's."""
+
     def committed(self, _group: int) -> list[int | None]:
         """What was committed of each partition."""
         return list(self.memory.cells[:, COMMITTED].tolist())

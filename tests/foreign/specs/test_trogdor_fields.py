@@ -364,7 +364,7 @@ def test_fields_of_workloads(spec: Fields, changes: Fields, expected: Fields) ->
             "activeTopic.t.numPartitions",
             "the assignments say it",
         ),
-        (PRODUCE, {"inactiveTopics": {"x": {}}}, "inactiveTopics", "not created"),
+        (PRODUCE, {"inactiveTopics": {"x": {}}}, "inactiveTopics.x.replicationFactor", "3 where none"),
         (SUSTAINED, {"numThreads": 2}, "numThreads", "one process"),
         (SUSTAINED, {"keyGenerator": {"type": "null"}}, "keyGenerator", "send nothing"),
         (STRESS, {"numThreads": 2}, "numThreads", "one process"),

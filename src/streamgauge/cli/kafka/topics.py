@@ -55,9 +55,8 @@ def recorded(runs: Path) -> Iterator[Made]:
             facts = read_facts(folder)
         except BadInput:
             continue
-        for topic in facts.topics:
-            if topic.uuid:
-                yield Made(topic.name, facts.id, topic.uuid)
+        made = {**{topic.name: topic.uuid for topic in facts.topics}, **facts.beside}
+        yield from (Made(name, facts.id, uuid) for name, uuid in made.items() if uuid)
 
 
 def is_there(cluster: Cluster, made: Made) -> bool:

@@ -137,6 +137,8 @@ class RunFacts(_Facts):
     calibration: CalibrationFacts | None = None
     """The calibration that speaks for the run; null where this version was not calibrated on this machine."""
     topics: list[Numbered]
+    beside: dict[str, str | None] = {}
+    """Other topics that this run made, as of dead letters, and what the cluster calls each."""
     groups: list[Numbered]
     workers: list[WorkerFacts] = []
     phases: list[Phase] = []

@@ -75,8 +75,11 @@ def conducted(
                 # Before a broker is started that would wait for it.
                 connector_jars(run.scenario, progress, Waiting(interrupts))
                 codecs = _codecs(run.scenario, progress)
-                with open_target(run.cluster, folder, interrupts, progress) as target:
-                    begun = _begin(run, folder, target, codecs)
+                with (
+                    open_target(run.cluster, folder, interrupts, progress) as target,
+                    contextlib.closing(_topics_of(run, folder, target)) as topics,
+                ):
+                    begun = _begin(run, folder, target, topics, codecs)
                     outcome = _load(begun, interrupts, progress, watch)
                     if not interrupts.at_once:
                         over(folder, _rows(outcome))
@@ -131,13 +134,19 @@ def _codecs(scenario: Scenario, progress: Progress) -> dict[str, Any] | None:
     return codec_report(scenario)
 
 
-def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster, codecs: Mapping[str, Any] | None) -> _Begun:
-    """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
+def _topics_of(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> Topics:
+    """The topics and groups of a run, none of which is there yet."""
     scenario, identity = run.scenario, run.identity
     table = table_folder(scenario, folder.root)
-    topics = Topics(
-        target.cluster, scenario, identity.groups(scenario), target.ended, table, trackers=identity.trackers
-    )
+    groups = identity.groups(scenario)
+    return Topics(target.cluster, scenario, groups, target.ended, table, trackers=identity.trackers)
+
+
+def _begin(
+    run: Prepared, folder: RunFolder, target: MeasuredCluster, topics: Topics, codecs: Mapping[str, Any] | None
+) -> _Begun:
+    """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
+    scenario, identity = run.scenario, run.identity
     with topics.noting():
         topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
         facts = run_facts.begun(run, target.facts, topics.made, codecs)

@@ -47,6 +47,7 @@ def begun(
             Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))
             for number, name in enumerate(scenario.topic_names)
         ],
+        beside={name: uuid for name, uuid in made.items() if name not in scenario.topic_names},
         groups=[Numbered(id=number, name=name) for number, name in enumerate(names)],
     )
 

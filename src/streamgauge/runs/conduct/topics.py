@@ -21,6 +21,7 @@ from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.scenario import Scenario, Setting
 from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
+from streamgauge.scenario.model.environment.topic import IdleTopic, Topic
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 """The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
@@ -72,6 +73,8 @@ class Topics:
             raise BadInput(faults)
         for name in self.scenario.sent_topics:
             self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
+        for place in range(len(self.scenario.topic.idle)):
+            self._prepare_idle(place, fresh=fresh)
 
     @property
     def _carrier(self) -> Acknowledge | None:
@@ -90,14 +93,27 @@ class Topics:
             if fresh and self.cluster.partitions_of(each) is not None:
                 self.cluster.delete_topic(each)
             if self.cluster.partitions_of(each) is None:
-                self._make(each, configs)
+                self._make(each, self.scenario.topic, configs)
         if self._markers:
             assert isinstance(self.cluster, Cluster)
             check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
-    def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
+    def _prepare_idle(self, place: int, *, fresh: bool) -> None:
+        """Make topics that nobody uses; one that is there is taken as it is if it has the partitions."""
+        idle = self.scenario.topic.idle[place]
+        for name in idle.names:
+            found = self.cluster.partitions_of(name)
+            if found is not None and fresh:
+                self.cluster.delete_topic(name)
+                found = None
+            if found is None:
+                self._make(name, idle, idle.configs)
+            elif found != idle.partitions:
+                what = f"topic {name} exists with {found} partitions, not {idle.partitions}"
+                raise BadInput.single(f"topic.idle.{place}.partitions", what, f"Write {found}, or name another topic")
+
+    def _make(self, name: str, topic: Topic | IdleTopic, configs: Mapping[str, Setting]) -> None:
         """Make a topic, and note it as soon as it is there."""
-        topic = self.scenario.topic
         self.cluster.create_topic(name, topic.partitions, topic.replication, configs, topic.assignments)
         self.made[name] = None
         self.made[name] = self.cluster.topic_id(name)
@@ -144,7 +160,7 @@ class Topics:
             )
         if found is None:
             configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
-            self._make(name, configs)
+            self._make(name, topic, configs)
         elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
             what = f"topic {name} exists; credit counts offsets, and needs a topic created by the run"
             raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
@@ -211,6 +227,13 @@ class Topics:
         elif self._offsets is None:
             self._offsets = self.cluster.offsets(self._topics, self.scenario.topic.partitions, self.groups)
         return self._offsets
+
+    def close(self) -> None:
+        """Let go of the clients that asked."""
+        if self._offsets is not None:
+            self._offsets.close()
+        if self._share is not None:
+            self._share.close()
 
     def log_starts(self) -> list[int]:
         """Log start offset of each place."""

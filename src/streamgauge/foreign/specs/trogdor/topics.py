@@ -41,6 +41,11 @@ def topics_of(draft: Draft, where: str, given: dict[str, Any]) -> TrogdorTopics 
     return None if name is None else TrogdorTopics(name, {"name": name, **made[0][1]})
 
 
+def idle_topics(draft: Draft, where: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Topics that are created and that nobody uses, as a scenario writes them."""
+    return [{"name": name, **_topic(draft, f"{where}.{one_line(name)}", each)} for name, each in given.items()]
+
+
 def read_topics(draft: Draft, where: str, names: Sequence[str]) -> TrogdorTopics | None:
     """The topics that a consumer reads, some with partitions behind a colon: `foo[1-3]`, `bar:0`, `bar:[0-2]`."""
     plain: list[str] = []

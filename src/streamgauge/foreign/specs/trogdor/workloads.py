@@ -9,7 +9,7 @@ from streamgauge.foreign.specs.read.java import JavaEra, admin_settings, java_cl
 from streamgauge.foreign.specs.trogdor.payloads import SEQUENTIAL_KEY, Payloads, keys_of, values_of
 from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
 from streamgauge.foreign.specs.trogdor.shares import share_consumers
-from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics, read_topics, topics_of
+from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics, idle_topics, read_topics, topics_of
 from streamgauge.foreign.specs.write.translation import Draft, duration, without_none
 from streamgauge.foreign.specs.write.workers import clients
 
@@ -88,7 +88,9 @@ def _configurable_producer(draft: Draft, fields: SpecFields, part: TrogdorPart, 
 
 def _produce_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, options: TrogdorOptions) -> None:
     part.topics = topics_of(draft, fields.place("activeTopics"), fields.mapping("activeTopics"))
-    fields.ignored("topics that nobody uses are not created", "inactiveTopics")
+    idle = idle_topics(draft, fields.place("inactiveTopics"), fields.mapping("inactiveTopics"))
+    if part.topics and idle:
+        part.topics.document["idle"] = idle
     per_second = fields.whole("targetMessagesPerSec", 0)
     part.messages = fields.whole("maxMessages", 0)
     if part.messages <= 0:

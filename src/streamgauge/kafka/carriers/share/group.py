@@ -96,6 +96,10 @@ class ShareGroups:
         self._cluster.delete_group(group)
         self._unset(group)
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._asker.close()
+
     def _unset(self, group: str) -> None:
         names = [RESET, *(theirs for theirs, _ in self._settings.settings.values())]
         self._cluster.set_group(group, dict.fromkeys(names))

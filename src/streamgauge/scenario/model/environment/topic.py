@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import ClientSettings, ScenarioPart, Setting
-from streamgauge.scenario.topic_names import LONGEST_NAME, MAX_TOPICS, checked_name
+from streamgauge.scenario.topic_names import LONGEST_NAME, MAX_TOPICS, checked_name, expanded
 
 TopicName = Annotated[
     str,
@@ -37,6 +37,47 @@ Assignments = Annotated[
 ]
 
 
+def _counted(given: Any) -> Any:
+    """Assignments say how many partitions there are, and how many replicas of each."""
+    if not isinstance(given, Mapping) or not isinstance(rows := given.get("assignments"), list | tuple):
+        return given
+    follows = {"partitions": len(rows)}
+    if rows and isinstance(rows[0], list | tuple):
+        follows["replication"] = len(rows[0])
+    return {**{name: count for name, count in follows.items() if count}, **given}
+
+
+def _brokers(replication: int, assignments: Assignments | None) -> int:
+    return max(replication, *(max(each) for each in assignments or ((0,),)))
+
+
+class IdleTopic(ScenarioPart):
+    """A topic that the run creates, and to which nobody writes: brokers and clients have more to keep in mind."""
+
+    name: TopicName
+    """Name; `idle[1-100]` names a hundred topics."""
+    partitions: int = Field(default=1, ge=1, le=10_000, strict=True)
+    """Number of partitions of each topic."""
+    replication: int = Field(default=1, ge=1, le=32, strict=True)
+    """Replicas of each partition."""
+    assignments: Assignments | None = None
+    """Brokers of each partition, as in `topic.assignments`."""
+    configs: dict[str, Setting] = Field(default={})
+    """Kafka topic configuration, like `retention.ms`."""
+
+    _follow = model_validator(mode="before")(staticmethod(_counted))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all topics."""
+        return expanded(self.name)
+
+    @property
+    def brokers(self) -> int:
+        """How many brokers an embedded cluster needs for them."""
+        return _brokers(self.replication, self.assignments)
+
+
 class Topic(ScenarioPart):
     """The topic that carries the load; created if it does not exist."""
 
@@ -59,24 +100,18 @@ class Topic(ScenarioPart):
     """Kafka topic configuration, like `retention.ms`."""
     client: ClientSettings = Field(default={})
     """Settings of the librdkafka client that creates topics and asks about them, like `socket.timeout.ms`."""
+    idle: tuple[IdleTopic, ...] = Field(default=(), max_length=100)
+    """Topics that the run creates beside these and that nobody uses, like `[{name: "idle[1-50]", partitions: 10}]`."""
     reset: bool = Field(default=False, strict=True)
     """Delete an existing topic of this name first; on your own cluster only with `--allow-reset`."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _counted(cls, given: Any) -> Any:
-        """Assignments say how many partitions there are, and how many replicas of each."""
-        if not isinstance(given, Mapping) or not isinstance(rows := given.get("assignments"), list | tuple):
-            return given
-        follows = {"partitions": len(rows)}
-        if rows and isinstance(rows[0], list | tuple):
-            follows["replication"] = len(rows[0])
-        return {**{name: count for name, count in follows.items() if count}, **given}
+    _follow = model_validator(mode="before")(staticmethod(_counted))
 
     @property
     def brokers(self) -> int:
         """How many brokers an embedded cluster needs, whose brokers are numbered from 1."""
-        return max(self.replication, *(max(each) for each in self.assignments or ((0,),)))
+        own = _brokers(self.replication, self.assignments)
+        return max(own, *(each.brokers for each in self.idle), 0)
 
     @property
     def is_compacted(self) -> bool:
