@@ -241,6 +241,18 @@ def test_a_worker_that_dies_before_it_is_ready_fails_the_run_at_once(tmp_path: P
     assert ground.launcher.at_ns < START + SECOND
 
 
+@pytest.mark.parametrize(("left", "seconds"), [(0, 1), (1, READY_NS // SECOND)])
+def test_nobody_waits_for_workers_whose_brokers_have_all_ended(tmp_path: Path, left: int, seconds: int) -> None:
+    """They would wait for metadata, which nobody can tell them. One of two brokers that ends is another matter."""
+    brokers = [FakeBroker(name="broker-1", has_ended=True), FakeBroker(name="broker-2", has_ended=not left)]
+    ground = Ground(tmp_path, {"producer-0": does_nothing}, brokers=[*brokers])
+    outcome = ground.conduct()
+
+    expected = "producer-0 was not ready within 90 s" if left else "no broker was left before the load started"
+    assert (outcome.ending, outcome.reasons[0], outcome.cluster_answers) == ("failed", expected, bool(left))
+    assert ground.launcher.at_ns <= START + seconds * SECOND + 2 * ABORT_NS
+
+
 @pytest.mark.parametrize(
     ("name", "reason", "expected"),
     [

@@ -126,6 +126,8 @@ class Supervisor:
                 return True
             if dead := self._workers.newly_dead(self.now_ns()):
                 raise WorkerError(f"{dead[0].name} ended before it was ready: {reason(dead[0].facts(self._board))}")
+            if self.plan.brokers and all(each.has_ended for each in self.plan.brokers):
+                raise BrokerError("no broker was left before the load started")
             if self.interrupts.count:
                 self._outcome.ending = "interrupted"
                 self._outcome.reasons.append("interrupted before the load started")

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from streamgauge.domain.clock import NS_PER_SECOND, utc_text
-from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import Int64s, upper_edge_ns
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
 from streamgauge.report.files import metric_windows, read_facts, reading, whole
@@ -44,9 +43,12 @@ def write_hlog(folder: RunFolder) -> list[Path]:
         return []
     with reading(table):
         first = pc.min(pq.read_table(table, columns=["second"])["second"]).as_py()
-    if first is None:
+    facts = read_facts(folder)
+    measure = facts.phase("measure")
+    if first is None or measure is None:
+        # A run that failed before its load has polls, and no phase from which their time is counted.
         return []
-    start_ns = _wall_ns(read_facts(folder), first)
+    start_ns = facts.wall_ns + measure.from_ns - facts.monotonic_ns + first * NS_PER_SECOND
     written = []
     for metric in METRICS:
         # One metric at a time: all together may be more than a gigabyte.
@@ -57,14 +59,6 @@ def write_hlog(folder: RunFolder) -> list[Path]:
                 file.writelines(f"{line}\n" for line in log_lines(metric, rows, first, start_ns))
             written.append(target)
     return written
-
-
-def _wall_ns(facts: RunFacts, second: int) -> int:
-    """When a second that is counted from the start of the measure phase began, by the wall clock."""
-    measure = facts.phase("measure")
-    if measure is None:
-        raise AnalysisError("run.json has no measure phase, but the tables do; analyse the run again")
-    return facts.wall_ns + measure.from_ns - facts.monotonic_ns + second * NS_PER_SECOND
 
 
 def log_lines(metric: str, rows: pa.Table, first: int, start_ns: int) -> Iterator[str]:
