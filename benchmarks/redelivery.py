@@ -22,11 +22,14 @@ import pyarrow.dataset as ds
 from benchmarks.common import Float64s, Int64s, Ran, broker, heading, idle_share, run, spread, topic
 from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected_dead
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.carriers.markers.topics import SUFFIX, make_marker_topic
 from streamgauge.kafka.carriers.markers.tracked import Tracked
 from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
+from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.topic_names import retry_topic
 from streamgauge.workload.failing import Failing
 
@@ -149,8 +152,11 @@ def _cost(bootstrap: str, rate: int, rounds: int, fail: float) -> None:
     print(
         f"### {rate:,} messages a second of 100 bytes, of which {fail:.0%} of the deliveries fail, carriers in turn\n"
     )
-    print("| carrier | received / sent | received, /s | first delivery p50, ms | p99, ms | CPU, us for each delivery |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| carrier | received / sent | received, /s | first delivery p50, ms | p99, ms | CPU, us for each delivery "
+        "| bytes of all clients for each message | requests |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     plain = ["load.size=100", f"load.rate={rate}/s", "load.producers=2", "phases.measure=10s", "phases.drain=60s"]
     carriers = {
         "offsets": "offsets",
@@ -182,7 +188,18 @@ def _rates(ran: Ran) -> str:
     chosen &= numbers == 1 if len(numbers) else True
     p50, p99 = np.percentile((received_ns - due_ns)[chosen] / NS_PER_MS, [50, 99])
     cpu = _cpu(ran).partition(": ")[2].rstrip(".")
-    return f"{received:,} / {sent:,} | {per_second:,.0f} | {p50:,.1f} | {p99:,.1f} | {cpu}"
+    return f"{received:,} / {sent:,} | {per_second:,.0f} | {p50:,.1f} | {p99:,.1f} | {cpu} | {_wire(ran)}"
+
+
+def _wire(ran: Ran) -> str:
+    """Bytes and requests of all clients of the run for each message that was sent, from their own statistics."""
+    files = sorted(str(path) for path in ran.folder.events.glob("client/*/part-*.parquet"))
+    told = ds.dataset(files).to_table().to_pylist()
+    measure = MeasureSpan(ran.facts.monotonic_ns, ran.facts.monotonic_ns + 1)
+    whole = [row for row in wire(told, Span(measure.from_ns, measure.to_ns, measure)) if row["worker"] is None]
+    sent = sum(row["messages"] for row in whole if row["role"] == "producer")
+    both_ways = sum(row["tx_bytes"] + row["rx_bytes"] for row in whole)
+    return f"{both_ways / sent:,.0f} | {sum(row['tx_requests'] for row in whole) / sent:.3f}"
 
 
 def _tracker(bootstrap: str) -> None:

@@ -73,7 +73,8 @@ def with_settings(path: Keys, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario that has these settings at a path."""
     value: Any = dict(settings)
     for key in reversed(path):
-        value = [value] if key == "0" else {key: value}
+        # What stands in a list has a name, as idle topics do.
+        value = [{"name": "planted-too", **value}] if key == "0" else {key: value}
     return {"name": "planted", **value}
 
 

@@ -245,6 +245,14 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(
     assert found.counts["dead"] - found.counts["dead_after_success"] == len(dead)
     appended = Counter(ran.tuples("appended", *STAMPS))
     assert appended == Counter(sent)
+    trackers = [] if carried.in_place else ["tracker-consumer", "tracker-producer"]
+    assert roles_that_told(ran) == {"producer", "consumer", "acknowledgements", *trackers}
+
+
+def roles_that_told(ran: Ran) -> set[str]:
+    """Of whose clients bytes and requests are known."""
+    rows: list[Any] = ran.tuples("client", "role", "tx_bytes", "rx_bytes", "tx_requests")
+    return {role for role, *told in rows if all(told)}
 
 
 def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran]) -> None:
@@ -277,6 +285,7 @@ def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran])
     assert set(came) == set(expected)
     assert {key[:3]: key[3] for key in outcomes if key[3] not in {"redelivered", "dead_letter"}} == expected
     assert Counter(key[3] for key in outcomes)["dead_letter"] == len(dead) > 10
+    assert roles_that_told(ran) == {"producer", "consumer", "acknowledgements"}
 
 
 def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable[..., Ran]) -> None:

@@ -13,7 +13,15 @@ from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.events import CLIENT
-from streamgauge.kafka.clients.statistics import EVERY, INTERVAL_MS, ClientCounts, Ledger, Statistics, numbers_of
+from streamgauge.kafka.clients.statistics import (
+    EVERY,
+    INTERVAL_MS,
+    ClientCounts,
+    Ledger,
+    Statistics,
+    numbers_of,
+    together,
+)
 from streamgauge.workload import payload
 
 QUIET = logging.getLogger("streamgauge.quiet")
@@ -30,6 +38,7 @@ def window(total: int = 0, count: int = 0, p99: int = 0, largest: int = 0) -> di
 def node(**changed: Any) -> dict[str, Any]:
     idle = {"int_latency": window(), "rtt": window(), "throttle": window()}
     return {
+        "tx": 0,
         "txbytes": 0,
         "rxbytes": 0,
         "txretries": 0,
@@ -56,7 +65,7 @@ def test_a_producer_counts_what_it_sent() -> None:
     brokers = {
         "a/1": node(
             rtt=window(3_000, 3, 1_500), int_latency=window(50, 10), txretries=1, throttle=window(9, 1, 9, 9),
-            req={"Produce": 40}, txbytes=900, rxbytes=5,
+            req={"Produce": 40}, txbytes=900, rxbytes=5, tx=44,
         ),
         "b/2": node(
             rtt=window(5_000, 1, 5_000), int_latency=window(450, 40), txretries=2, req={"Produce": 2}, txbytes=80
@@ -75,6 +84,9 @@ def test_a_producer_counts_what_it_sent() -> None:
         "wire_bytes": 987,
         "requests": 42,
         "retries": 3,
+        "tx_bytes": 987,
+        "rx_bytes": 5,
+        "tx_requests": 44,
         "rtt_us": 2_000,
         "rtt_p99_us": 5_000,
         "throttle_ms": 9,
@@ -101,7 +113,7 @@ def test_a_consumer_counts_what_it_received() -> None:
 def test_counts_never_fall_where_a_broker_is_forgotten() -> None:
     """It ends and comes back with nothing counted, also unseen between two texts; others come and go."""
     ledger = Ledger()
-    looks: list[tuple[dict[str, ClientCounts], tuple[int, int, int]]] = [
+    looks: list[tuple[dict[str, ClientCounts], tuple[int, ...]]] = [
         ({"a": ClientCounts(100, 10, 1), "boot": ClientCounts(5, 0, 0)}, (105, 10, 1)),
         ({"a": ClientCounts(200, 20, 1), "boot": ClientCounts(5, 0, 0)}, (205, 20, 1)),
         ({"boot": ClientCounts(5, 0, 0)}, (205, 20, 1)),
@@ -110,7 +122,24 @@ def test_counts_never_fall_where_a_broker_is_forgotten() -> None:
         ({"a": ClientCounts(7, 1, 0), "b": ClientCounts(1, 1, 1), "boot": ClientCounts(6, 0, 0)}, (244, 24, 2)),
     ]
 
-    assert [ledger.total(told) for told, _ in looks] == [total for _, total in looks]
+    assert [ledger.total(told)[:3] for told, _ in looks] == [total for _, total in looks]
+
+
+def test_the_rows_of_several_clients_are_one_block() -> None:
+    """Those that told nothing have none."""
+    told = [Statistics("consumer-0", "consumer"), Statistics("consumer-0", "acknowledgements")]
+    silent = Statistics("tracker-0", "tracker-producer")
+    for number in range(3):
+        told[0].callback(text(number))
+    told[1].callback(text(7))
+    block, count = together(each.rows() for each in (*told, silent))
+
+    assert count == 3
+    assert block["worker"] == ["consumer-0"] * 3
+    assert block["role"] == ["consumer", "consumer", "acknowledgements"]
+    assert np.asarray(block["at_ns"]).tolist() == [1_000_000, 1_002_000, 1_007_000]
+    assert set(block) == set(CLIENT.names)
+    assert together([silent.rows()]) == ({}, 0)
 
 
 def test_every_second_text_is_read_and_the_newest() -> None:

@@ -21,6 +21,7 @@ def look(second: float, messages: int, worker: str = "producer-0", **changed: An
     """A client whose messages have 100 bytes, come in requests of ten, and shrink to a quarter."""
     row: Row = {"at_ns": round(second * SECOND), "worker": worker, "role": worker.partition("-")[0]}
     row |= {"messages": messages, "message_bytes": 100 * messages, "wire_bytes": 25 * messages, "retries": 0}
+    row |= {"tx_bytes": 25 * messages, "rx_bytes": 5 * messages, "tx_requests": messages // 5}
     row |= {"requests": messages // 10, "rtt_us": 2_000, "rtt_p99_us": 5_000, "throttle_ms": 0}
     sending = dict.fromkeys(("queue_us", "queue_messages", "queue_bytes", "batch_messages", "batch_bytes"), None)
     row |= sending | changed
@@ -56,6 +57,9 @@ def test_the_run_is_what_the_last_look_says() -> None:
         "ratio": 4.0,
         "requests": 200,
         "retries": 2,
+        "tx_bytes": 50_000,
+        "rx_bytes": 10_000,
+        "tx_requests": 400,
         "messages_per_request": 10.0,
         "batch_messages": 7.8,
         "batch_bytes": 460.0,
@@ -79,6 +83,9 @@ def test_the_measure_phase_is_what_lies_between_two_looks_within_it() -> None:
         "ratio": 4.0,
         "requests": 100,
         "retries": 2,
+        "tx_bytes": 25_000,
+        "rx_bytes": 5_000,
+        "tx_requests": 200,
         "messages_per_request": 10.0,
         "batch_messages": 10.5,
         "batch_bytes": 250.0,
@@ -87,6 +94,27 @@ def test_the_measure_phase_is_what_lies_between_two_looks_within_it() -> None:
         "rtt_p99_ms": 6.0,
         "throttle_ms": 3,
     }
+
+
+@pytest.mark.parametrize("scope", ["run", "measure"])
+def test_what_an_older_version_did_not_record_is_not_known(scope: str) -> None:
+    """Of one client, and of all of its role together."""
+    older = dict.fromkeys(("tx_bytes", "rx_bytes", "tx_requests"))
+    looks = [look(6, 0), look(12, 300), look(7, 0, "producer-1", **older), look(14, 100, "producer-1", **older)]
+
+    for worker in (None, "producer-1"):
+        row = found(looks, scope, worker)
+        assert row is not None
+        assert [row[name] for name in older] == [None] * 3
+    assert (found(looks, scope, "producer-0") or {})["rx_bytes"] == 1_500
+
+
+@pytest.mark.parametrize("role", ["acknowledgements", "tracker-consumer", "tracker-producer"])
+def test_other_clients_have_roles_of_their_own(role: str) -> None:
+    looks = [look(6, 0, "consumer-0", role=role), look(12, 300, "consumer-0", role=role)]
+
+    assert (found(looks, "measure", role=role) or {})["messages"] == 300
+    assert found(looks, "measure", role="consumer") is None
 
 
 @pytest.mark.parametrize("looks", [LOOKS[:2], LOOKS[:1], [look(4.9, 10), look(15.1, 20)]])

@@ -539,7 +539,7 @@ OPTIONAL = {
     ("verdict", "checks", 0, "title"), ("trust",), ("trust", "throughput.sent_per_second"),
     ("expectations", 0, "decided"), ("run", "profile", "judge_by"), ("run", "profile", "replication"),
     ("run", "profile", "reads_log"), ("run", "profile", "consume", "acknowledge"), ("redelivery",),
-    ("run", "calibration"), ("run", "imported"), ("imported",), ("faults", 0, "asked_second"),
+    ("run", "calibration"), ("run", "imported"), ("run", "beside"), ("imported",), ("faults", 0, "asked_second"),
     ("run", "broker", "modelled"), ("latency", "topics"), ("steps",), ("replication",),
     *(("replication", key) for key in ("controller_changes", "cpu_cores")),
     *(("replication", f"most_behind{end}") for end in ("", "_node", "_second")),

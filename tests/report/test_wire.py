@@ -21,11 +21,13 @@ FACTS: Row = {
     "topics": [], "groups": [], "scenario": {"load": {"rate": "1k/s"}, "consume": {"consumers": 1}},
 }  # fmt: skip
 SENDING = ("batch_messages", "batch_bytes", "queue_ms")
+BOTH_WAYS = ("tx_bytes", "rx_bytes", "tx_requests")
 
 
 def row(scope: str, role: str, worker: str | None, **changed: Any) -> Row:
     out: Row = {"scope": scope, "role": role, "worker": worker, "duration_ns": None, "messages": 1_000}
     out |= {"message_bytes": 100_000, "wire_bytes": 25_000, "ratio": 4.0, "requests": 50, "retries": 1}
+    out |= dict.fromkeys(BOTH_WAYS)
     out |= {"messages_per_request": 20.0, "rtt_ms": 1.5, "rtt_p99_ms": 4.0, "throttle_ms": 0}
     out |= dict.fromkeys(SENDING, 7.0 if role == "producer" else None) | changed
     assert set(out) == set(WIRE.names)
@@ -61,6 +63,40 @@ def test_producers_and_consumers_are_told_apart() -> None:
     assert not set(SENDING) & set(found["consumers"])
     assert not set(SENDING) & set(found["consumers"]["workers"][0])
     assert found["reasons"] == {}
+
+
+def both_ways(role: str, worker: str, seconds: int, **changed: Any) -> Row:
+    told = {"duration_ns": seconds * 10**9, "tx_bytes": 4_000, "rx_bytes": 2_000, "tx_requests": 30} | changed
+    return row("measure", role, worker, **told)
+
+
+def test_all_clients_together_are_told_for_each_message_that_was_sent() -> None:
+    """Each by its own time; what trackers and the producers of consumers did is told apart."""
+    roles = ["producer", "consumer", "acknowledgements", "tracker-consumer", "tracker-producer"]
+    rows = [both_ways(role, "x", 10 if role == "producer" else 5) for role in roles]
+    together = [{**each, "worker": None} for each in rows]
+    found = section([*rows, *together], consume={"acknowledge": {"markers": {}}})
+
+    # A hundred messages a second: 600 bytes a second for the producer, and 1,200 for each of the others.
+    assert found["bytes_per_message"] == pytest.approx((600 + 4 * 1_200) / 100)
+    assert found["requests_per_message"] == pytest.approx((3 + 4 * 6) / 100)
+    for name in ("producers", "consumers", "acknowledgements", "tracker_consumers", "tracker_producers"):
+        assert [found[name][each] for each in BOTH_WAYS] == [4_000, 2_000, 30]
+    assert "queue_ms" not in found["tracker_consumers"]
+    assert "queue_ms" in found["acknowledgements"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([both_ways("producer", "x", 5), row("measure", "consumer", "y", duration_ns=5)], id="older"),
+        pytest.param([both_ways("consumer", "x", 5)], id="nothing sent"),
+        pytest.param([both_ways("producer", "x", 5, messages=0)], id="no message"),
+        pytest.param([], id="nobody"),
+    ],
+)
+def test_what_is_not_known_of_all_clients_is_not_told(rows: list[Row]) -> None:
+    assert not {"bytes_per_message", "requests_per_message"} & set(section(rows))
 
 
 def test_a_measure_phase_that_was_too_short_leaves_the_run() -> None:

@@ -8,7 +8,7 @@ The clock is the time of the latest marker. A partition in which nobody writes h
 wall clock takes its place. It never goes back, so no message is due early by the broker's clock.
 
 Markers that were written before the tracker began are read to their end before anything is due: the end marker of a
-message may be the last of them.
+message may be the last of them. Deadlines are put in order only then, as most of these messages have ended by then.
 """
 
 import heapq
@@ -47,11 +47,15 @@ class Tracking:
     _open: dict[int, int] = field(default_factory=dict)
     """Of each open message the offset of its latest start marker."""
     _deadlines: list[_Start] = field(default_factory=list)
-    """Heap of what is to become due; entries that were overtaken stay for a while."""
+    """Heap of what is to become due; entries that were overtaken stay for a while. Empty while history is read."""
+    _is_ordered: bool = False
+    """Whether it is made."""
     _starts: deque[_Start] = field(default_factory=deque)
     """The same in the order of the start markers, also of what was due."""
     _due: dict[int, int] = field(default_factory=dict)
     """Open messages that were due, which are being redelivered, with their deadlines."""
+    _most_starts: int = _FEW
+    """With more of these it is looked how many were overtaken."""
     _latest_ms: int | None = None
     """Time of the latest marker."""
     _seen_ms: int = 0
@@ -79,20 +83,24 @@ class Tracking:
     def take(self, at: int, appended_ms: int, marker: Marker, wall_ms: int) -> None:
         """Read the marker at offset `at`; raises TooManyOpen where the limit is reached."""
         self.position = at + 1
-        self._latest_ms = max(appended_ms, self._latest_ms or 0)
         self._seen_ms = wall_ms
-        offset = marker.offset
-        self._due.pop(offset, None)
-        if marker.redeliver_after_ms is None:
+        if self._latest_ms is None or appended_ms > self._latest_ms:
+            self._latest_ms = appended_ms
+        offset, after_ms = marker.offset, marker.redeliver_after_ms
+        if self._due:
+            self._due.pop(offset, None)
+        if after_ms is None:
             self._open.pop(offset, None)
-            self._forget()
             return
         if len(self._open) >= self.most and offset not in self._open:
             raise TooManyOpen(f"{len(self._open):,} messages are open")
-        start = appended_ms + marker.redeliver_after_ms, at, offset
+        start = appended_ms + after_ms, at, offset
         self._open[offset] = at
         self._starts.append(start)
-        heapq.heappush(self._deadlines, start)
+        if self._is_ordered:
+            heapq.heappush(self._deadlines, start)
+        if max(len(self._starts), len(self._deadlines)) > self._most_starts:
+            self._forget()
 
     def pass_over(self, position: int) -> None:
         """All below this offset is read: there may be records that are no markers, or none at all."""
@@ -120,7 +128,10 @@ class Tracking:
             heapq.heappush(self._deadlines, (deadline_ms, at, offset))
 
     def next_due_ms(self) -> int | None:
-        """The deadline of the next message; None while no message is open that was not due."""
+        """The deadline of the next message; None while history is read, or no message is open that was not due."""
+        if not self._is_ordered and self.is_current:
+            self._deadlines, self._is_ordered = list(filter(self._is_latest, self._starts)), True
+            heapq.heapify(self._deadlines)
         while self._deadlines and not self._is_latest(self._deadlines[0]):
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
@@ -142,7 +153,7 @@ class Tracking:
 
     def _forget(self) -> None:
         """Drop entries that were overtaken, where there are many: behind one open message all of them would stay."""
-        most = len(self._open) + len(self._open) // 2 + _FEW
+        self._most_starts = most = len(self._open) + len(self._open) // 2 + _FEW
         if len(self._starts) > most:
             self._starts = deque(filter(self._is_latest, self._starts))
         if len(self._deadlines) > most:

@@ -143,11 +143,7 @@ BOUNDS = Schema(
         ),
         may("mad_low_ms", _F64, "low end of the median absolute deviation"),
         may("mad_high_ms", _F64, "high end of the median absolute deviation"),
-        may(
-            "rms_width_ms",
-            _F64,
-            "root mean square of what may have been added: the standard deviation is off by no more",
-        ),
+        may("rms_width_ms", _F64, "root mean square of what may have been added: it bounds the standard deviation"),
     ),
 )
 

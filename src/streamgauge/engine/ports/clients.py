@@ -196,6 +196,10 @@ class Tracker(Protocol):
         """Redeliver what is due, waiting at most so long for news; rows of `attempts`, and how many."""
         ...
 
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
+        ...
+
     def close(self) -> None:
         """Let go of the clients; what is open is left to others."""
         ...

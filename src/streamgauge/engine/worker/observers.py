@@ -101,7 +101,11 @@ class TrackerJob:
     def run(self, context: Context) -> None:
         """Track from before the load until the run is over."""
         told = {"group": self.group}
-        with contextlib.closing(self.open_tracker()) as tracker, context.sink("attempts", told) as sink:
+        with (
+            contextlib.closing(self.open_tracker()) as tracker,
+            context.sink("attempts", told) as sink,
+            context.sink("client", {}) as client,
+        ):
             is_ready = False
             while context.order() < Order.FINISH:
                 block, count = tracker.turn(TURN_SECONDS)
@@ -114,6 +118,9 @@ class TrackerJob:
                 if not is_ready and tracker.is_current:
                     is_ready = True
                     context.ready()
+            block, count = tracker.statistics()
+            if count:
+                client.append(block, count)
 
 
 @dataclass(frozen=True, slots=True)

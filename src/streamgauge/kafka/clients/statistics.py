@@ -7,7 +7,7 @@ the sockets. Brokers that ended are forgotten with what was counted of them, als
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any, Final, Literal, NamedTuple
 
@@ -16,7 +16,8 @@ import numpy as np
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.domain.events import CLIENT
 
-Role = Literal["producer", "consumer"]
+Role = Literal["producer", "consumer", "acknowledgements", "tracker-consumer", "tracker-producer"]
+_SENDING: Final = frozenset({"producer", "acknowledgements", "tracker-producer"})
 
 INTERVAL_MS: Final = 1_000
 """How often a client tells: what it last told before it is closed is at most so old."""
@@ -37,6 +38,9 @@ class ClientCounts(NamedTuple):
     wire_bytes: int = 0
     requests: int = 0
     retries: int = 0
+    tx_bytes: int = 0
+    rx_bytes: int = 0
+    tx_requests: int = 0
 
     def plus(self, other: "ClientCounts") -> "ClientCounts":
         """Both together."""
@@ -99,6 +103,16 @@ class Statistics:
             self._newest = None
 
 
+def together(told: Iterable[tuple[Block, int]]) -> tuple[Block, int]:
+    """The rows of several clients as one block, and their number."""
+    blocks = [(block, count) for block, count in told if count]
+    if not blocks:
+        return {}, 0
+    texts = {name: [str(block[name]) for block, count in blocks for _ in range(count)] for name in ("worker", "role")}
+    numbers = {name: np.concatenate([np.asarray(block[name]) for block, _ in blocks]) for name in _NUMBERS}
+    return {**texts, **numbers}, sum(count for _, count in blocks)
+
+
 def _or_null(number: int | None) -> int:
     return NULL_INT64 if number is None else number
 
@@ -109,12 +123,17 @@ def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
     totals = json.loads("{" + text[text.rindex('"tx":') :])
     named = next(_objects(text, '"brokers":'))
     brokers = list(named.values())
-    sends = role == "producer"
+    sends = role in _SENDING
     way, requests = ("tx", ("Produce",)) if sends else ("rx", ("Fetch", "ShareFetch"))
     counted = ledger.total(
         {
             name: ClientCounts(
-                broker[f"{way}bytes"], sum(broker["req"].get(each, 0) for each in requests), broker["txretries"]
+                broker[f"{way}bytes"],
+                sum(broker["req"].get(each, 0) for each in requests),
+                broker["txretries"],
+                broker["txbytes"],
+                broker["rxbytes"],
+                broker["tx"],
             )
             for name, broker in named.items()
         }

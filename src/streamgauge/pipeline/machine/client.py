@@ -9,8 +9,10 @@ from typing import Any
 from streamgauge.pipeline.read.rows import Row, Rows, known, largest, share
 from streamgauge.pipeline.read.silver import Span
 
-_ROLES = ("producer", "consumer")
+_ROLES = ("producer", "consumer", "acknowledgements", "tracker-consumer", "tracker-producer")
 _COUNTERS = ("messages", "message_bytes", "wire_bytes", "requests", "retries")
+_BOTH_WAYS = ("tx_bytes", "rx_bytes", "tx_requests")
+"""Counters that older versions did not record."""
 _US_PER_MS = 1_000
 
 
@@ -19,7 +21,7 @@ class _Part:
     """What one worker did in one scope."""
 
     worker: str
-    counted: Mapping[str, int]
+    counted: Mapping[str, int | None]
     duration_ns: int | None
     seconds: Sequence[Row]
     """Looks whose means are of a second within the scope."""
@@ -77,7 +79,7 @@ def _between(before: Row, after: Row, span: Span) -> Row:
 
 
 def _since_it_began(worker: str, looks: Sequence[Row]) -> _Part:
-    return _Part(worker, {name: looks[-1][name] for name in _COUNTERS}, None, looks)
+    return _Part(worker, {name: looks[-1][name] for name in (*_COUNTERS, *_BOTH_WAYS)}, None, looks)
 
 
 def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
@@ -87,12 +89,14 @@ def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
         return None
     first, last = within[0], within[-1]
     counted = {name: last[name] - first[name] for name in _COUNTERS}
-    return _Part(worker, counted, last["at_ns"] - first["at_ns"], within[1:])
+    ways = {name: None if first[name] is None else last[name] - first[name] for name in _BOTH_WAYS}
+    return _Part(worker, {**counted, **ways}, last["at_ns"] - first["at_ns"], within[1:])
 
 
 def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> Row:
     """One row for some workers together; their means are means over all seconds that were looked at."""
-    counted = {name: sum(part.counted[name] for part in parts) for name in _COUNTERS}
+    counted = {name: sum(part.counted[name] or 0 for part in parts) for name in _COUNTERS}
+    ways = {name: [part.counted[name] for part in parts] for name in _BOTH_WAYS}
     seconds = [look for part in parts for look in part.seconds]
     return {
         "scope": scope,
@@ -100,6 +104,7 @@ def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> R
         "worker": worker,
         "duration_ns": max((part.duration_ns for part in parts if part.duration_ns is not None), default=None),
         **counted,
+        **{name: None if None in each else sum(each) for name, each in ways.items()},
         "ratio": share(counted["message_bytes"], counted["wire_bytes"]),
         "messages_per_request": share(counted["messages"], counted["requests"]),
         "batch_messages": _mean(seconds, "batch_messages"),

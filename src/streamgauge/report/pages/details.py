@@ -99,7 +99,16 @@ def wire(result: Result) -> str:
     messages = sent.messages_per_request
     each = f", {significant(messages)} messages a request" if messages is not None else ""
     share = percent(sent.ratio) if sent.ratio < 1 else f"{significant(sent.ratio)} times"
-    return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}"
+    return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}{_of_all_clients(result)}"
+
+
+def _of_all_clients(result: Result) -> str:
+    """What all clients put on the wire for a message, where acknowledging single messages adds to it."""
+    wire = result.wire
+    if not result.redelivery or not wire or wire.bytes_per_message is None or wire.requests_per_message is None:
+        return ""
+    size, requests = significant(wire.bytes_per_message), significant(wire.requests_per_message)
+    return f"; all clients: {size} bytes and {requests} requests a message"
 
 
 def codecs(result: Result) -> str:

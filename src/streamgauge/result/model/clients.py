@@ -66,6 +66,12 @@ class WireTraffic(Section):
     """Produce requests of producers, Fetch requests of consumers."""
     retries: Count
     """Requests that were retried."""
+    tx_bytes: Count | None = None
+    """Bytes of all requests, of every kind."""
+    rx_bytes: Count | None = None
+    """Bytes of all responses."""
+    tx_requests: Count | None = None
+    """Requests of every kind."""
     messages_per_request: Amount | None
     """Messages / requests."""
     batch_messages: Amount | None = None
@@ -106,6 +112,16 @@ class WireSection(Section):
     """All producers together, and each worker."""
     consumers: WireOfRole | None
     """All consumers together, and each worker."""
+    acknowledgements: WireOfRole | None = None
+    """The producers that consumers have for markers, retries and dead letters."""
+    tracker_consumers: WireOfRole | None = None
+    """The clients by which trackers read markers, and messages again."""
+    tracker_producers: WireOfRole | None = None
+    """The clients by which trackers deliver again, and write end markers and dead letters."""
+    bytes_per_message: Amount | None = None
+    """Bytes that all clients sent and received / messages that producers sent; null where a client did not tell."""
+    requests_per_message: Amount | None = None
+    """The same of requests of every kind."""
     reasons: Reasons
 
 

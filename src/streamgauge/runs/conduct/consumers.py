@@ -1,5 +1,6 @@
 """From a scenario to the jobs of its consumers."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -76,7 +77,8 @@ def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connec
         identity.tag,
         _stamp_in_header(scenario),
     )
-    return [TrackerJob(opened, number, group=0) for number in range(markers.trackers)]
+    numbers = range(markers.trackers)
+    return [TrackerJob(replace(opened, worker=f"tracker-{number}"), number, group=0) for number in numbers]
 
 
 def start_of(scenario: Scenario) -> str | int:

@@ -101,6 +101,10 @@ class Fetching:
         self._client.unassign()
         return {partition: each.found for partition, each in sought.items()}
 
+    def serve(self) -> None:
+        """Let the client tell what it has to tell of itself: it keeps all of that until it is asked."""
+        self._client.poll(0)
+
     def close(self) -> None:
         """Let go of the client."""
         self._client.close()

@@ -25,6 +25,7 @@ from streamgauge.kafka.carriers.markers.clients import FLUSH_SECONDS, hand_over
 from streamgauge.kafka.carriers.markers.topics import SUFFIX
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
+from streamgauge.kafka.clients.statistics import Statistics, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,10 @@ class MarkerReader(AroundReader):
         self._timeout_ms = timeout_ms
         self._start = start_value(timeout_ms)
         self._starting: _Starting | None = None
+        self._told = Statistics(spec.worker, "acknowledgements")
         try:
-            self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings}, logger=log)
+            own = {"acks": "all", "linger.ms": 1, **settings, **self._told.settings}
+            self._producer = ck.Producer(own, logger=log)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         self.commits = PolledCommits(self._reader)
@@ -107,6 +110,10 @@ class MarkerReader(AroundReader):
         firsts = _firsts(self._starting.fetched) if self._starting else {}
         known = self._reader.positions()
         return [(topic, number, firsts.get((topic, number), offset)) for topic, number, offset in known]
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` of the consumer and of its producer since the last call, and their number."""
+        return together([self._reader.statistics(), self._told.rows()])
 
     def _begin(self, fetched: Fetched) -> None:
         starting = _Starting(fetched, np.zeros(fetched.count, np.int64), monotonic_ns(), fetched.count)

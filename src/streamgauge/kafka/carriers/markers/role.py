@@ -15,6 +15,7 @@ from streamgauge.domain.clock import monotonic_ns
 from streamgauge.kafka.carriers.markers.tracked import Tracked
 from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
 from streamgauge.kafka.clients.decode import Decoder
+from streamgauge.kafka.clients.statistics import Statistics, together
 from streamgauge.processes.patience import let_go
 
 _PROMPT: Final = {"fetch.error.backoff.ms": 1, "session.timeout.ms": 10_000}
@@ -33,6 +34,7 @@ class OpenTrackers:
     tag: int
     """Of the run whose stamps count."""
     stamp_in_header: bool | None
+    worker: str = "tracker-0"
 
     def __call__(self) -> "TopicTrackers":
         """One tracker for each topic. Raises BadInput where topics do not fit each other."""
@@ -47,17 +49,26 @@ class TopicTrackers:
         self._sent: list[tuple[int, int, ck.Message, bool]] = []
         """Time, topic, message as it was read, and whether it is dead: of what was sent again."""
         self._decoder = Decoder(given.topics, given.stamp_in_header, COUNT_HEADER)
-        self._trackers = [
-            MarkerTracker(
-                given.settings,
-                topic,
-                group_of(given.group, number),
-                tracked=given.tracked,
-                consumer={**_PROMPT, "client.id": f"{given.group}-{number}"},
-                again=partial(self._again, number),
-            )
-            for number, topic in enumerate(given.topics)
-        ]
+        self._told: list[Statistics] = []
+        """What the clients say of themselves."""
+        self._trackers = [self._tracker(given, number, topic) for number, topic in enumerate(given.topics)]
+
+    def _tracker(self, given: OpenTrackers, number: int, topic: str) -> MarkerTracker:
+        """The tracker of one topic."""
+        worker = f"{given.worker}-{topic}" if len(given.topics) > 1 else given.worker
+        markers, again = Statistics(worker, "tracker-consumer"), Statistics(f"{worker}-again", "tracker-consumer")
+        sent = Statistics(worker, "tracker-producer")
+        self._told += markers, again, sent
+        return MarkerTracker(
+            given.settings,
+            topic,
+            group_of(given.group, number),
+            tracked=given.tracked,
+            consumer={**_PROMPT, "client.id": f"{given.group}-{number}", **markers.settings},
+            producer=sent.settings,
+            fetching=again.settings,
+            again=partial(self._again, number),
+        )
 
     @property
     def open(self) -> int:
@@ -94,6 +105,10 @@ class TopicTrackers:
             "attempt": read.deliveries,
             "outcome": [DEAD_LETTER if is_dead else REDELIVERED for is_dead in dead],
         }, len(sent)
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` of all its clients since the last call, and their number."""
+        return together(each.rows() for each in self._told)
 
     def close(self) -> None:
         """Let go of the clients; what is open is left to other trackers."""

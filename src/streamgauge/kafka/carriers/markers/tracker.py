@@ -29,6 +29,8 @@ BATCH: Final = 500
 COMMIT_NS: Final = NS_PER_SECOND
 UNREAD: Final = 0
 """In place of the wall clock while there are markers to be read: what they say counts."""
+_READ_AHEAD: Final = {"queued.min.messages": 2 * AT_ONCE}
+"""librdkafka's 100,000 for each partition would be half a gigabyte for twelve: it keeps 450 bytes with each marker."""
 _ANSWER_SECONDS: Final = 10.0
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_WAIT_SECONDS: Final = 0.1
@@ -78,9 +80,11 @@ class MarkerTracker:
         tracked: Tracked | None = None,
         consumer: Mapping[str, Any] | None = None,
         producer: Mapping[str, Any] | None = None,
+        fetching: Mapping[str, Any] | None = None,
         again: SentAgain = lambda _message, _is_dead: None,
     ) -> None:
-        """`settings` are those of all clients, such as `bootstrap.servers`; the others are added to them.
+        """`settings` are those of all clients, such as `bootstrap.servers`; the others are added to them, each to those
+        of one client: the consumer of markers, the producer, and the consumer that reads messages again.
 
         `again` is called when a message was sent again, or became a dead letter. Raises BadInput where the topics do
         not fit each other, BrokerError where the cluster does not answer.
@@ -97,9 +101,9 @@ class MarkerTracker:
         own: dict[str, Any] = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         # The last offsets of a partition may be no records: its end tells that they are passed.
         own["enable.partition.eof"] = True
-        self._consumer = ck.Consumer({**settings, **(consumer or {}), **own}, logger=log)
+        self._consumer = ck.Consumer({**_READ_AHEAD, **settings, **(consumer or {}), **own}, logger=log)
         self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings, **(producer or {})}, logger=log)
-        self._fetching = Fetching(settings, topic)
+        self._fetching = Fetching({**settings, **(fetching or {})}, topic)
         self._partitions: dict[int, Tracking] = {}
         self._unended: list[tuple[int, int]] = []
         """Messages that were sent again, and whose end markers could not be written."""
@@ -129,14 +133,17 @@ class MarkerTracker:
         polled = self._consumer.consume(AT_ONCE, self._patience(timeout_seconds))
         wall_ms = _wall_ms()
         for record in polled:
-            if self._is_sound(record):
+            if record.error() is None:
                 self._take(record, wall_ms)
+            else:
+                self._pass(record)
         self._end(())
         # Markers that wait to be read are no silence: the wall clock counts as of a look that found no more of them.
         looked_ms = wall_ms if len(polled) < AT_ONCE else UNREAD
         count = self._redeliver(looked_ms)
         if monotonic_ns() >= self._commit_ns:
             self._commit(self._partitions)
+            self._fetching.serve()
         return count
 
     def close(self) -> None:
@@ -183,17 +190,13 @@ class MarkerTracker:
         left_ms = min(nexts) - _wall_ms()
         return min(timeout_seconds, max(0.001, left_ms / 1_000))
 
-    def _is_sound(self, record: ck.Message) -> bool:
-        error, partition, end = record.error(), record.partition(), record.offset()
-        if error is None:
-            return True
-        if error.code() == KafkaError._PARTITION_EOF:
-            tracking = None if partition is None else self._partitions.get(partition)
-            if tracking and end is not None:
-                tracking.pass_over(end)
-        else:
+    def _pass(self, told: ck.Message) -> None:
+        """What the client tells in place of a marker: the end of a partition, or an error."""
+        error, partition = told.error(), told.partition()
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:
             note_or_raise(error, self.markers)
-        return False
+        elif partition is not None and (tracking := self._partitions.get(partition)):
+            tracking.pass_over(told.offset() or 0)
 
     def _take(self, record: ck.Message, wall_ms: int) -> None:
         partition, offset = record.partition(), record.offset()

@@ -13,6 +13,7 @@ from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, hand_over
 from streamgauge.kafka.clients.messages import log, note_error, words_of
+from streamgauge.kafka.clients.statistics import Statistics
 
 
 class DeadLetters:
@@ -20,8 +21,10 @@ class DeadLetters:
 
     def __init__(self, settings: Settings, worker: str) -> None:
         """Raises BrokerError where the producer cannot be made."""
+        self.told = Statistics(worker, "acknowledgements")
+        """What its client says of itself."""
         try:
-            self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings}, logger=log)
+            self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings, **self.told.settings}, logger=log)
         except KafkaException as error:
             raise BrokerError(f"{worker}: {words_of(error)}") from error
         self.waiting = 0

@@ -24,7 +24,7 @@ from streamgauge.kafka.carriers.share.letters import DeadLetters
 from streamgauge.kafka.clients.arrivals import Arrivals
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of
-from streamgauge.kafka.clients.statistics import INTERVAL_MS, Statistics
+from streamgauge.kafka.clients.statistics import INTERVAL_MS, Statistics, together
 from streamgauge.processes.cpu.waiting import ThreadDelay
 from streamgauge.processes.patience import let_go
 
@@ -59,7 +59,7 @@ class ShareReader:
 
     def __init__(self, spec: ClientSpec, letters: DeadLetters | None, lock_ms: int, deliveries: int) -> None:
         """Raises BadInput for settings of no share consumer, BrokerError where the client cannot be made."""
-        self._topic_names = spec.topics
+        self._topic_names, self._letters = spec.topics, letters
         self._numbers = {name: number for number, name in enumerate(spec.topics)}
         self._decoder = Decoder(spec.topics, spec.stamp_in_header)
         self._statistics = Statistics(spec.worker, "consumer")
@@ -126,8 +126,8 @@ class ShareReader:
         self._held = held
 
     def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` since the last call, and their number."""
-        return self._statistics.rows()
+        """The rows of `client`, also of the producer of dead letters, since the last call, and their number."""
+        return together([self._statistics.rows(), *([self._letters.told.rows()] if self._letters else [])])
 
     def close(self) -> None:
         """Leave the group: what is not acknowledged by then goes to others at once."""
