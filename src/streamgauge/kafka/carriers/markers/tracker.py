@@ -22,15 +22,21 @@ from streamgauge.kafka.carriers.markers.topics import SUFFIX, check_marker_topic
 from streamgauge.kafka.carriers.markers.tracked import Tracked, TrackerCounts
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 
-AT_ONCE: Final = 10_000
-"""Markers read at once."""
+AT_ONCE: Final = 500
+"""Markers read at once. Of ten thousand, Python's garbage collector looks at all objects again and again."""
 BATCH: Final = 500
 """Messages redelivered at once, of one partition."""
 COMMIT_NS: Final = NS_PER_SECOND
 UNREAD: Final = 0
 """In place of the wall clock while there are markers to be read: what they say counts."""
-_READ_AHEAD: Final = {"queued.min.messages": 2 * AT_ONCE}
-"""librdkafka's 100,000 for each partition would be half a gigabyte for twelve: it keeps 450 bytes with each marker."""
+_READ_AHEAD: Final = {
+    # It keeps some 450 bytes with each marker: its own 100,000 for each of twelve partitions would be half a gigabyte.
+    "queued.min.messages": 10_000,
+    "max.partition.fetch.bytes": 1 << 18,
+    # Its own second, whenever it has enough, is a quarter of the time that history takes.
+    "fetch.queue.backoff.ms": 5,
+}
+"""How far librdkafka reads ahead, unless the user says otherwise."""
 _ANSWER_SECONDS: Final = 10.0
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_WAIT_SECONDS: Final = 0.1
