@@ -403,6 +403,19 @@ def test_errors_and_retries_are_drawn_where_there_are_some(make: Make) -> None:
     assert values == {("failed or never sent", 4.0): 30, ("requests retried", 0.5): 5}
 
 
+def test_retries_of_a_consumer_and_of_the_producer_beside_it_are_added_up(make: Make) -> None:
+    """Both have its name, and each its role."""
+
+    def beside(facts: Row, tables: Tables) -> None:
+        failing(facts, tables)
+        tables["client"].append({**tables["client"][0], "role": "acknowledgements", "retries": 3})
+
+    figure = figure_of(make(beside), trouble.errors)
+    assert {row["value"] for row in figure.data["errors"] if row["series"] == "requests retried" and row["value"]} == {
+        8
+    }
+
+
 def expecting(facts: Row, _tables: Tables) -> None:
     facts["scenario"]["expect"] = {
         "latency.end_to_end.response.p99_ms": "<= 20",

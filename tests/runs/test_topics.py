@@ -143,6 +143,13 @@ def test_an_idle_topic_that_is_there_is_taken_as_it_is() -> None:
         topics_of(cluster, **LOAD | IDLE).prepare(embedded=False, allow_reset=False)
 
 
+def test_what_does_not_fit_is_told_at_once_of_all_topics() -> None:
+    cluster = FakeCluster(t=5, i2=4)
+    with pytest.raises(BadInput) as caught:
+        topics_of(cluster, **LOAD | IDLE).prepare(embedded=False, allow_reset=False)
+    assert [fault.where for fault in caught.value.faults] == ["topic.partitions", "topic.idle.0.partitions"]
+
+
 def test_on_a_broker_that_runs_share_idle_topics_are_made_anew() -> None:
     cluster = FakeCluster(t=2, i1=9, i2=3)
     topics_of(cluster, **LOAD | IDLE).prepare(embedded=True, allow_reset=True, fresh=True)

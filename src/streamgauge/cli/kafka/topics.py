@@ -55,8 +55,7 @@ def recorded(runs: Path) -> Iterator[Made]:
             facts = read_facts(folder)
         except BadInput:
             continue
-        made = {**{topic.name: topic.uuid for topic in facts.topics}, **facts.beside}
-        yield from (Made(name, facts.id, uuid) for name, uuid in made.items() if uuid)
+        yield from (Made(name, facts.id, uuid) for name, uuid in facts.made.items())
 
 
 def is_there(cluster: Cluster, made: Made) -> bool:

@@ -154,6 +154,12 @@ class RunFacts(_Facts):
     reasons: list[str] = []
     """Why it did not simply finish, in plain words."""
 
+    @property
+    def made(self) -> dict[str, str]:
+        """The topics that this run made, and what the cluster calls each."""
+        told = {topic.name: topic.uuid for topic in self.topics} | self.beside
+        return {name: uuid for name, uuid in told.items() if uuid}
+
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of this name; None when the run never got that far."""
         return next((phase for phase in self.phases if phase.name == name), None)

@@ -132,9 +132,7 @@ BOUNDS = Schema(
             )
             for name in DELIVERED_PERCENTILES
         ),
-        may(
-            "min_high_ms", _F64, "stages of a pipeline: high end of the minimum; the high end of others is their value"
-        ),
+        may("min_high_ms", _F64, "stages of a pipeline: high end of the minimum; that of others is their value"),
         may("mean_high_ms", _F64, "stages of a pipeline: high end of the mean"),
         may("max_high_ms", _F64, "stages of a pipeline: high end of the maximum"),
         *(
@@ -143,7 +141,7 @@ BOUNDS = Schema(
         ),
         may("mad_low_ms", _F64, "low end of the median absolute deviation"),
         may("mad_high_ms", _F64, "high end of the median absolute deviation"),
-        may("rms_width_ms", _F64, "root mean square of what may have been added: it bounds the standard deviation"),
+        may("rms_width_ms", _F64, "root mean square of the widths: the standard deviation is off by no more"),
     ),
 )
 

@@ -181,11 +181,7 @@ PIPELINE = Schema(
             _F64,
             "CPU time of its processes / elapsed time, measure phase: driver, executors and Python, or the client",
         ),
-        may(
-            "cpu_us_per_message",
-            _F64,
-            "the same per message in batches, each weighted by its share of time in the measure phase",
-        ),
+        may("cpu_us_per_message", _F64, "the same per message in batches, each by its share of the measure phase"),
         may("committed", _I64, "committed offsets, all partitions together, at the end of the drain"),
         may("end", _I64, "log end offsets of the source at that time"),
         may("committed_lag", _I64, "`end` - `committed`", formerly="behind"),

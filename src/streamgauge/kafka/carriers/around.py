@@ -2,6 +2,7 @@
 
 from streamgauge.domain.blocks import Block
 from streamgauge.kafka.clients.reader import KafkaReader
+from streamgauge.kafka.clients.statistics import Statistics, together
 from streamgauge.processes.patience import let_go
 
 
@@ -9,6 +10,8 @@ class AroundReader:
     """Passes on whatever a reader is asked, but for `poll`."""
 
     _reader: KafkaReader
+    _told: Statistics
+    """What the producer beside it says of itself."""
 
     def ends(self) -> list[tuple[int, int, int]]:
         """Ends of logs, once everything below them is handed over."""
@@ -27,8 +30,8 @@ class AroundReader:
         self._reader.hold(held=held)
 
     def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` of the consumer since the last call, and their number."""
-        return self._reader.statistics()
+        """The rows of `client` of the consumer and of its producer since the last call, and their number."""
+        return together([self._reader.statistics(), self._told.rows()])
 
     def close(self) -> None:
         """Leave the group. What is not acknowledged by now will be read, or delivered, again."""

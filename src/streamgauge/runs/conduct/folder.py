@@ -47,7 +47,7 @@ def left_in_vain(folder: RunFolder) -> str:
     """Remove a run that was interrupted before its load, but for what knows topics of a cluster; what is left."""
     if folder.facts.exists():
         facts = read_facts(folder)
-        if not facts.broker.embedded and (facts.beside or any(topic.uuid for topic in facts.topics)):
+        if not facts.broker.embedded and facts.made:
             give_back(folder)
             return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` finds the topics that it created"
     shutil.rmtree(folder.root, ignore_errors=True)

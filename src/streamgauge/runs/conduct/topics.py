@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -63,18 +64,19 @@ class Topics:
             self._share = ShareGroups(self.cluster, self.groups, _settings_of(share))
             # Before a topic is made or deleted: the cluster may have no share groups.
             self._share.prepare()
+        prepare = partial(self._prepare, embedded=embedded, allow_reset=allow_reset, fresh=fresh)
+        prepares = [partial(prepare, name) for name in self._topics]
+        prepares += [partial(self._prepare_idle, place, fresh=fresh) for place in range(len(self.scenario.topic.idle))]
         faults: list[Fault] = []
-        for name in self._topics:
+        for each in prepares:
             try:
-                self._prepare(name, embedded=embedded, allow_reset=allow_reset, fresh=fresh)
+                each()
             except BadInput as error:
                 faults += error.faults
         if faults:
             raise BadInput(faults)
         for name in self.scenario.sent_topics:
             self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
-        for place in range(len(self.scenario.topic.idle)):
-            self._prepare_idle(place, fresh=fresh)
 
     @property
     def _carrier(self) -> Acknowledge | None:

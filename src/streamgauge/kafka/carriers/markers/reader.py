@@ -25,7 +25,7 @@ from streamgauge.kafka.carriers.markers.clients import FLUSH_SECONDS, hand_over
 from streamgauge.kafka.carriers.markers.topics import SUFFIX
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.clients.statistics import Statistics, together
+from streamgauge.kafka.clients.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,6 @@ class MarkerReader(AroundReader):
         firsts = _firsts(self._starting.fetched) if self._starting else {}
         known = self._reader.positions()
         return [(topic, number, firsts.get((topic, number), offset)) for topic, number, offset in known]
-
-    def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` of the consumer and of its producer since the last call, and their number."""
-        return together([self._reader.statistics(), self._told.rows()])
 
     def _begin(self, fetched: Fetched) -> None:
         starting = _Starting(fetched, np.zeros(fetched.count, np.int64), monotonic_ns(), fetched.count)

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException
 
 from streamgauge.delivery.retries.decisions import MAIN, Retries, level_of, ripe
 from streamgauge.delivery.retries.wire import AT_ONCE_MS, COUNT_HEADER, due_in
-from streamgauge.domain.blocks import MAX_SIZE_BYTES, Block, ClientSpec, Fetched, Place, Settings
+from streamgauge.domain.blocks import MAX_SIZE_BYTES, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.carriers.around import AroundReader
@@ -23,7 +23,7 @@ from streamgauge.kafka.carriers.retries.commits import WrittenCommits
 from streamgauge.kafka.carriers.retries.writing import RetryTopics
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.clients.statistics import Statistics, together
+from streamgauge.kafka.clients.statistics import Statistics
 
 _HEAR_SECONDS: Final = 0.01
 
@@ -87,10 +87,6 @@ class RetryReader(AroundReader):
             return 0 if self._is_for_due else most
 
         return self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
-
-    def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` of the consumer and of its producer since the last call, and their number."""
-        return together([self._reader.statistics(), self._told.rows()])
 
     def _confirm(self) -> None:
         """Commit what may be committed, and hear what the group says of it."""

@@ -47,7 +47,7 @@ def requests(source: FigureSource) -> Figure:
 
 
 def retries(source: FigureSource) -> list[tuple[float, float | None]]:
-    """Requests that producers and consumers sent again, a second."""
+    """Requests that clients sent again, a second."""
     looks = source.rows(CLIENT)
     grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
@@ -85,8 +85,9 @@ def _drawn(source: FigureSource, figure: Figure, title: str, value: ValueOf, *, 
 
 
 def _of_workers(looks: Sequence[Row], grid: TimeGrid, value: ValueOf) -> list[list[float | None]]:
-    workers = dict.fromkeys(row["worker"] for row in looks)
-    return [grid.means([row for row in looks if row["worker"] == worker], value) for worker in workers]
+    """Of each client: a consumer may have a producer beside it, of another role."""
+    clients = dict.fromkeys((row["role"], row["worker"]) for row in looks)
+    return [grid.means([row for row in looks if (row["role"], row["worker"]) == each], value) for each in clients]
 
 
 def _mean(parts: Sequence[Sequence[float | None]]) -> list[float | None]:

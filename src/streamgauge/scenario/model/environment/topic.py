@@ -110,8 +110,7 @@ class Topic(ScenarioPart):
     @property
     def brokers(self) -> int:
         """How many brokers an embedded cluster needs, whose brokers are numbered from 1."""
-        own = _brokers(self.replication, self.assignments)
-        return max(own, *(each.brokers for each in self.idle), 0)
+        return max([_brokers(self.replication, self.assignments), *(each.brokers for each in self.idle)])
 
     @property
     def is_compacted(self) -> bool:
