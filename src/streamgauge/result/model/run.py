@@ -127,6 +127,9 @@ class RunSection(OpenSection):
     """How wrong the instrument was on this machine; null if this version was not calibrated there."""
     topics: list[NumberedName]
     """The topics, and their numbers in the recorded rows."""
+    beside: dict[str, str | None] = Field(default_factory=dict)
+    """Other topics that this run created, such as idle ones and those of dead letters, and the ID of each; null if the
+    cluster did not report one."""
     groups: list[NumberedName]
     """The consumer groups, and their numbers in the recorded rows."""
     workers: list[WorkerEnding]
