@@ -1,16 +1,24 @@
-"""Published results of SSP_kafka, reproduced in one session on one broker, beside the published figures."""
+"""Published results of SSP_kafka, reproduced in one session on one broker, beside the published figures.
+
+The figures of each round go to `--kept`, a line of JSON each, from which `--again` prints the tables once more. Whole
+results go to `--out`, which `--figures` draws.
+"""
 
 import argparse
 import json
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks.common import analysed, broker, call, heading, idle_share, run, topic, warm_page_cache
+from streamgauge.domain.clock import NS_PER_SECOND, clock_pair
 from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
+from streamgauge.record.facts import machine, versions
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     LabelledRun,
@@ -38,9 +46,17 @@ NOTES: Final = """\
 SSP_kafka, M2: published by its authors, one run of each row on an Apple M2 with 8 GB. SSP_kafka, 2 cores: the same
 program on 2 cores with 24 GiB. Its latency begins when a message is handed to the client, like our service time; our
 response time begins when the message was due. Its percentiles are of messages that arrived; ours include missing
-messages, marked by `>`. Its peak lag is committed lag, which includes messages received since the last commit; ours is
-messages sent and not processed.
+messages, marked by `>`. Peak lag is committed lag in both, which includes messages received since the last commit; ours
+stands beside the most messages outstanding: sent and not processed.
+
+Ours: the median of the rounds, from the lowest to the highest. A figure that is not believed takes no part; how many
+rounds a figure is of is told where it is not of all. One that is bounded enters with the ends of its interval.
 """
+KEPT: Final = Path(__file__).parent / "results" / "references.jsonl"
+LATENCIES: Final = (("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9")))
+KINDS: Final = ("service", "response")
+RATES: Final = tuple(f"throughput.{stage}_per_second" for stage in ("sent", "received"))
+PEAKS: Final = ("lag.committed.max", "lag.outstanding.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +78,42 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """What all rounds have in common: when and where they were measured, and with what."""
+
+    date: str
+    commit: str
+    machine: Mapping[str, object]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One figure of one round, and what it can have been; None where no bound is known."""
+
+    value: float
+    low: float | None
+    high: float | None
+    trust: str
+    least: bool
+    """Whether it is a lower bound, because of messages that did not arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One round of one row."""
+
+    row: str
+    round: int
+    state: str | None
+    """The verdict."""
+    because: tuple[str, ...]
+    """Checks of the instrument that did not pass, with their evidence."""
+    readings: Mapping[str, Reading]
+    """By the path of the figure."""
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """One row as it was published, each figure as it was written: rates in messages a second, latencies in ms."""
 
@@ -80,7 +132,7 @@ class Published:
 
 HEADS: Final = (
     "row", "system", "sent/s", "received/s", "ack p50", "ack p99", "e2e p50", "e2e p95", "e2e p99", "e2e p99.9",
-    "peak lag", "valid",
+    "peak lag", "outstanding",
 )  # fmt: skip
 
 
@@ -167,10 +219,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these rows or groups")
     options.add_argument("--seconds", type=int, help="length of the measure phase; default: that of each scenario")
-    options.add_argument("--rounds", type=int, default=1)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="figures of each round")
     options.add_argument("--out", type=Path, default=Path("runs/references"), help="folder of each result.json")
     options.add_argument("--figures", type=Path, metavar="FOLDER", help="save the figures here")
-    options.add_argument("--again", action="store_true", help="measure nothing; print and draw the results in --out")
+    options.add_argument("--again", action="store_true", help="measure nothing; print and draw what is kept")
     given = options.parse_args()
     try:
         groups = chosen(given.only)
@@ -179,18 +232,16 @@ def main() -> None:
     heading("References: published results of SSP_kafka, reproduced on this machine")
     if not given.again:
         print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
-        _measure(groups, given.out, rounds=given.rounds, seconds=given.seconds)
-    print(NOTES)
+        _measure(groups, given.out, given.kept, rounds=given.rounds, seconds=given.seconds)
+    session, rounds = read(given.kept)
+    print(f"Measured {session.date} at commit {session.commit}; versions: {dict(session.versions)}\n\n{NOTES}")
     for name, group in groups.items():
-        results = {each.row: kept(given.out, each.row) for each in group.rows}
         found = offline() if name == "payloads" else []
-        print(
-            "\n".join(
-                [f"### {name.capitalize()}", "", *table(group, results), *doubts(results), *ratio_table(found), ""]
-            )
-        )
+        print("\n".join([f"### {name.capitalize()}", "", *table(group, rounds), *ratio_table(found), ""]))
         if given.figures:
+            results = {each.row: kept(given.out, each.row) for each in group.rows}
             catalogue.save(drawn(group, results, found), given.figures)
+    print("\n".join(["### Figures that are not believed", "", *doubts(rounds)]))
 
 
 def chosen(only: Sequence[str]) -> dict[str, Group]:
@@ -208,10 +259,12 @@ def chosen(only: Sequence[str]) -> dict[str, Group]:
     return {name: group for name, group in left.items() if group.rows}
 
 
-def _measure(groups: Mapping[str, Group], out: Path, *, rounds: int, seconds: int | None) -> None:
+def _measure(groups: Mapping[str, Group], out: Path, to: Path, *, rounds: int, seconds: int | None) -> None:
     """Every row once in each round, so that what changes meanwhile meets all of them."""
-    out.mkdir(parents=True, exist_ok=True)
+    for folder in (out, to.parent):
+        folder.mkdir(parents=True, exist_ok=True)
     rows = [each for group in groups.values() for each in group.rows]
+    _write(to, asdict(_session()), new=True)
     with broker() as running:
         warm_page_cache(running.bootstrap)
         for number in range(rounds):
@@ -221,7 +274,80 @@ def _measure(groups: Mapping[str, Group], out: Path, *, rounds: int, seconds: in
                 with topic(running.bootstrap, None) as name:
                     settings = [*each.settings, *lasting, f"topic.name={name}", "topic.reset=false"]
                     with run(each.scenario, running.bootstrap, *settings) as ran:
-                        _keep(analysed(ran.folder), out, each.row, number)
+                        result = analysed(ran.folder)
+                _keep(result, out, each.row, number)
+                _write(to, asdict(measured(each.row, number, result)))
+
+
+def _session() -> Session:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = " and changes" if git("status", "--porcelain", "--untracked-files=no") else ""
+    facts = {name: value for name, value in machine().items() if name in _MACHINE}
+    now = datetime.fromtimestamp(clock_pair().wall_ns / NS_PER_SECOND, UTC)
+    return Session(f"{now:%Y-%m-%d}", git("rev-parse", "--short", "HEAD") + changed, facts, versions())
+
+
+_MACHINE: Final = ("processor", "usable_cores", "memory_bytes", "system")
+
+
+def _write(to: Path, told: Mapping[str, object], *, new: bool = False) -> None:
+    with to.open("w" if new else "a", encoding="utf-8") as file:
+        file.write(json.dumps(told) + "\n")
+
+
+def read(kept_in: Path) -> tuple[Session, list[Measured]]:
+    """What was kept of all rounds; SystemExit where there is nothing."""
+    if not kept_in.exists():
+        raise SystemExit(f"there is no {kept_in}; measure first")
+    session, *rounds = map(json.loads, kept_in.read_text(encoding="utf-8").splitlines())
+    return Session(**session), [
+        Measured(
+            **{
+                **told,
+                "because": tuple(told["because"]),
+                "readings": {path: Reading(**each) for path, each in told["readings"].items()},
+            }
+        )
+        for told in rounds
+    ]
+
+
+def measured(row: str, number: int, result: Result) -> Measured:
+    """What is kept of one round: the figures of the tables."""
+    checks = [check for check in result.verdict.checks if check.about == "instrument" and check.status != "pass"]
+    return Measured(
+        row,
+        number + 1,
+        result.verdict.state,
+        tuple(f"{check.name}: {check.evidence}" for check in checks),
+        {path: _reading(result, path) for path in _paths() if path in result.trust},
+    )
+
+
+def _paths() -> Iterator[str]:
+    yield from RATES
+    yield from (_path(kind, *where) for kind in KINDS for where in LATENCIES)
+    yield from PEAKS
+
+
+def _path(kind: str, path: str, name: str) -> str:
+    return f"latency.{path}.{kind}.{name}_ms"
+
+
+def _reading(result: Result, path: str) -> Reading:
+    companion = result.trust[path]
+    return Reading(companion.value, companion.low, companion.high, companion.trust, _is_least(result, path))
+
+
+def _is_least(result: Result, path: str) -> bool:
+    section, *where = path.split(".")
+    if section != "latency":
+        return False
+    metric, kind, figure = where
+    figures = getattr(result.latency, metric).kinds[kind]
+    return figures is not None and figures.is_least(figure.removesuffix("_ms"))
 
 
 def _keep(result: Result, out: Path, row: str, number: int) -> None:
@@ -243,38 +369,38 @@ def _files(out: Path, row: str) -> list[Path]:
     return sorted(out.glob(f"{row}.*.json"))
 
 
-def table(group: Group, results: Mapping[str, Sequence[Result]]) -> list[str]:
+def table(group: Group, rounds: Sequence[Measured]) -> list[str]:
     """A Markdown table: each row as it was measured, by both kinds of latency, and as it was published."""
     lines = [HEADS, ("---",) * len(HEADS)]
     for each in group.rows:
-        lines += [_measured(each.row, kind, results[each.row]) for kind in ("service", "response")]
+        found = [measured.readings for measured in rounds if measured.row == each.row]
+        lines += [_row(each.row, kind, found) for kind in KINDS]
         lines += [_published(known) for known in PUBLISHED if known.row == each.row]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def doubts(results: Mapping[str, Sequence[Result]]) -> list[str]:
-    """Why results are not valid, a paragraph each."""
+def doubts(rounds: Sequence[Measured]) -> list[str]:
+    """Which figures of the tables are not believed in which round, and why."""
     return [
-        line
-        for row, rounds in results.items()
-        for number, result in enumerate(rounds)
-        for check in result.verdict.checks
-        if check.about == "instrument" and check.status == "fail"
-        for line in ("", f"{row}, round {number + 1}, is not valid: {check.name}: {check.evidence}")
+        f"- {each.row}, round {each.round}: {', '.join(refused)}: {'; '.join(each.because)}"
+        for each in rounds
+        if (refused := [path for path, found in each.readings.items() if found.trust == NOT_BELIEVED])
     ]
 
 
-def _measured(row: str, kind: str, rounds: Sequence[Result]) -> tuple[str, ...]:
-    rates = [f"{stage}_per_second" for stage in ("sent", "received")]
-    latencies = [("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9"))]
-    valid = sum(result.verdict.valid is True for result in rounds)
+NOT_BELIEVED: Final = "not_believed"
+
+
+def _row(row: str, kind: str, rounds: Sequence[Mapping[str, Reading]]) -> tuple[str, ...]:
+    def cell(path: str, written: Callable[[float], str]) -> str:
+        return spread([found.get(path) for found in rounds], written)
+
     return (
         row,
         f"Streamgauge, {kind} time",
-        *(_spread([getattr(result.throughput, rate) for result in rounds], whole) for rate in rates),
-        *(_latency(rounds, path, kind, name) for path, name in latencies),
-        _spread([_peak(result) for result in rounds], whole),
-        f"{valid} of {len(rounds)}",
+        *(cell(path, whole) for path in RATES),
+        *(cell(_path(kind, *where), significant) for where in LATENCIES),
+        *(cell(path, whole) for path in PEAKS),
     )
 
 
@@ -283,25 +409,23 @@ def _published(known: Published) -> tuple[str, ...]:
     return (row, f"SSP_kafka, {system}", *figures, "")
 
 
-def _latency(rounds: Sequence[Result], path: str, kind: str, name: str) -> str:
-    found = [getattr(result.latency, path).kinds[kind] for result in rounds]
-    mark = "> " if any(figures and figures.is_least(name) for figures in found) else ""
-    return mark + _spread([figures and figures.ms(name) for figures in found], significant)
+def spread(rounds: Sequence[Reading | None], written: Callable[[float], str]) -> str:
+    """The median of the rounds in which a figure is believed or bounded, and from the lowest to the highest.
 
-
-def _peak(result: Result) -> float | None:
-    """The most messages outstanding at the end of a second of the measure phase."""
-    seconds = [row.outstanding for row in result.timeline if row.second >= 0]
-    return max((each for each in seconds if each is not None), default=None)
-
-
-def _spread(values: Sequence[float | None], written: Callable[[float], str]) -> str:
-    """The median, and the range where there were several rounds; unknown where one round does not know it."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    The lowest and highest are ends of intervals. In how many rounds the figure has a part is told where one lacks it;
+    where fewer than half have it, there is no median.
+    """
+    known = [each for each in rounds if each is not None]
+    if not known:
         return UNKNOWN
-    middle = written(median(known))
-    return middle if len(known) == 1 else f"{middle} ({written(min(known))} to {written(max(known))})"
+    believed = [each for each in known if each.trust != NOT_BELIEVED]
+    if 2 * len(believed) < len(rounds):
+        return f"not believed in {len(known) - len(believed)} of {len(rounds)}"
+    low = min(each.value if each.low is None else min(each.low, each.value) for each in believed)
+    high = max(each.value if each.high is None else max(each.high, each.value) for each in believed)
+    mark = "> " if any(each.least for each in believed) else ""
+    some = "" if len(believed) == len(rounds) else f"; {len(believed)} of {len(rounds)} rounds"
+    return f"{mark}{written(median(each.value for each in believed))} ({written(low)} to {written(high)}{some})"
 
 
 def offline() -> list[Row]:

@@ -15,6 +15,8 @@ from benchmarks import references
 from tests.report.conftest import altered, but, changed, told
 
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.numbers import significant
+from streamgauge.record.facts import versions
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     LabelledRun,
@@ -35,6 +37,7 @@ from streamgauge.report.figures.compare import (
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import color_of
 from streamgauge.result.model.pipeline import PipelineSection
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import result_of
 from streamgauge.runs.request.scenario_file import load_scenario
 
@@ -424,42 +427,77 @@ def test_rows_are_chosen_by_their_names_or_by_their_group() -> None:
         references.chosen(["bench", "lz5"])
 
 
-def test_a_table_has_what_was_measured_beside_what_was_published(run: Run) -> None:
-    """Several rounds by their median and range; what was not known in one of them is not known."""
-    rounds = [run(str(p99), end_to_end={"p99": p99}).result for p99 in (7.0, 5.0, 6.0)]
-    for number, path, value in (
-        (1, "latency.end_to_end.service.p99_9_ms", None),
-        (1, "latency.end_to_end.response.p99_hi_ms", None),
-        (2, "verdict.valid", False),
-        (2, "timeline.5.outstanding", 900),
-        (2, "timeline.0.outstanding", 5_000),
-    ):
-        rounds[number] = altered(rounds[number], path, value)
-    head, rule, service, response, *published = references.table(
-        references.chosen(["bench"])["baseline"], {"bench": rounds}
-    )
+P99 = "latency.end_to_end.service.p99_ms"
+
+
+def reading(value: float, low: float | None = None, high: float | None = None, **known: Any) -> references.Reading:
+    """A figure that is believed, unless told otherwise."""
+    return references.Reading(value, low, high, **{"trust": "believed", "least": False, **known})
+
+
+def test_a_table_has_what_was_measured_beside_what_was_published() -> None:
+    """The median of the rounds and the ends of what each can have been; committed lag beside committed lag."""
+    rounds = [
+        references.Measured(
+            row,
+            number + 1,
+            "valid",
+            (),
+            {
+                **dict.fromkeys(references.RATES, reading(10_000.0)),
+                P99: reading(p99, p99 - 1, p99 + 0.5, trust="bounded"),
+                "latency.end_to_end.response.p99_ms": reading(p99, least=True),
+                "lag.committed.max": reading(7_000.0),
+                "lag.outstanding.max": reading(40.0, 40.0, 530.0),
+            },
+        )
+        for row in ("bench", "acks-0")
+        for number, p99 in enumerate((7.0, 5.0, 6.0) if row == "bench" else (999.0,))
+    ]
+    head, rule, service, response, *published = references.table(references.chosen(["bench"])["baseline"], rounds)
     assert head.startswith("| row | system | sent/s |")
     assert {line.count("|") for line in (head, rule, service, response, *published)} == {13}
     rate = "10,000 (10,000 to 10,000)"
-    assert service.startswith(f"| bench | Streamgauge, service time | {rate} | {rate} | 3.00 (3.00 to 3.00) |")
-    assert service.endswith("| 6.00 (5.00 to 7.00) | - | 40 (40 to 900) | 2 of 3 |")
+    assert service.startswith(f"| bench | Streamgauge, service time | {rate} | {rate} | - | - | - | - |")
+    assert service.endswith("| 6.00 (4.00 to 7.50) | - | 7,000 (7,000 to 7,000) | 40 (40 to 530) |")
     assert "| > 6.00 (5.00 to 7.00) |" in response
     assert published[0] == (
         "| bench | SSP_kafka, M2 | 9,924 | 9,925 | 3.32 | 15.96 | 3.89 | 7.90 | 30.77 | 97.2 | 9,990 |  |"
     )
 
 
-def test_a_result_that_is_not_valid_says_why(run: Run) -> None:
-    """A trouble of what was measured is no doubt."""
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [
+        ([reading(3.0)], "3.00 (3.00 to 3.00)"),
+        ([reading(3.0, 2.0, 4.0), reading(5.0), reading(4.0)], "4.00 (2.00 to 5.00)"),
+        ([reading(3.0), reading(5.0), reading(90.0, trust="not_believed")], "4.00 (3.00 to 5.00; 2 of 3 rounds)"),
+        ([reading(3.0), None], "3.00 (3.00 to 3.00; 1 of 2 rounds)"),
+        ([reading(3.0), *2 * [reading(9.0, trust="not_believed")]], "not believed in 2 of 3"),
+        ([None, None], "-"),
+        ([], "-"),
+    ],
+)
+def test_only_figures_that_are_believed_or_bounded_take_part(
+    rounds: list[references.Reading | None], told: str
+) -> None:
+    """Of how many rounds a figure is, is told where it is not of all."""
+    assert references.spread(rounds, significant) == told
+
+
+def test_a_figure_that_is_not_believed_says_why(run: Run) -> None:
+    """With the checks of the instrument that did not pass; a trouble of what was measured is none."""
     result = run("x").result
     checks = result.verdict.checks
     of_system = next(at for at, check in enumerate(checks) if check.about == "system")
     of_instrument = next(at for at, check in enumerate(checks) if check.about == "instrument")
-    assert references.doubts({"bench": [result]}) == []
+    assert references.doubts([references.measured("bench", 0, result)]) == []
     for at in (of_system, of_instrument):
         result = altered(result, f"verdict.checks.{at}.status", "fail")
+    trust = FigureTrust(value=6.0, low=1.0, high=9.0, trust="not_believed", because=["late"])
+    result = result.model_copy(update={"trust": {P99: trust, "delivery.lost": trust}})
     why = f"{checks[of_instrument].name}: {checks[of_instrument].evidence}"
-    assert references.doubts({"bench": [run("y").result, result]}) == ["", f"bench, round 2, is not valid: {why}"]
+    assert references.doubts([references.measured("bench", 1, result)]) == [f"- bench, round 2: {P99}: {why}"]
 
 
 def test_ratios_stand_beside_those_that_were_published() -> None:
@@ -484,7 +522,10 @@ def broker(monkeypatch: pytest.MonkeyPatch, run: Run) -> list[list[str]]:
         yield name
 
     def answered(_folder: object) -> Any:
-        return run("x", end_to_end={"p99": float(len(asked))}).result
+        p99 = float(len(asked))
+        result = run("x", end_to_end={"p99": p99}).result
+        trust = FigureTrust(value=p99, low=p99, high=p99, trust="believed", because=[])
+        return result.model_copy(update={"trust": {P99: trust}})
 
     monkeypatch.setattr(references, "broker", _running)
     monkeypatch.setattr(references, "warm_page_cache", lambda _: None)
@@ -508,7 +549,8 @@ def test_rounds_are_measured_in_turn_kept_printed_and_drawn(
     out, figures = tmp_path / "out", tmp_path / "figures"
     out.mkdir()
     (out / "bench.7.json").write_text("of another time")
-    where = ["--only", "bench", "payload-json", "--out", str(out), "--figures", str(figures)]
+    kept = tmp_path / "results" / "kept.jsonl"
+    where = ["--only", "bench", "payload-json", "--out", str(out), "--kept", str(kept), "--figures", str(figures)]
     monkeypatch.setattr("sys.argv", ["references", *where, "--seconds", "5", "--rounds", "2"])
     references.main()
     common = ["phases.measure=5s", "topic.name=t", "topic.reset=false"]
@@ -519,6 +561,12 @@ def test_rounds_are_measured_in_turn_kept_printed_and_drawn(
     printed = capsys.readouterr().out
     assert "### Baseline" in printed
     assert "2.00 (1.00 to 3.00)" in printed
+    session, rounds = references.read(kept)
+    assert session.versions == versions()
+    assert session.commit in printed
+    assert [(each.row, each.round) for each in rounds] == [
+        ("bench", 1), ("payload-json", 1), ("bench", 2), ("payload-json", 2)
+    ]  # fmt: skip
     assert "| json | - | 8.88 | 14.7 | 14.65 |" in printed
     names = {"baseline-timeline", "payloads", "compression"}
     assert {path.stem for path in figures.iterdir()} == names
@@ -534,6 +582,8 @@ def test_what_was_not_measured_cannot_be_shown_again(tmp_path: Path) -> None:
     """Said in words."""
     with pytest.raises(SystemExit, match="has no result of bench; measure it first"):
         references.kept(tmp_path, "bench")
+    with pytest.raises(SystemExit, match=r"there is no .*kept\.jsonl; measure first"):
+        references.read(tmp_path / "kept.jsonl")
 
 
 def test_figures_are_of_the_round_in_the_middle(run: Run) -> None:
