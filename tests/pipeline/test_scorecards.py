@@ -100,6 +100,18 @@ def test_the_next_cause_ends_the_view_and_the_last_one_begins_it() -> None:
     assert (found.floor, found.time_to_drain) == (100.0, 5.0)
 
 
+def test_what_still_falls_after_the_cause_before_is_no_floor() -> None:
+    """Then the end of the time before tells it, where that has settled; else the whole of it, as ever."""
+
+    def twice(second: float) -> float:
+        return paused(second) if second < 30 else paused(second - 20)
+
+    found = scorecard(series(twice, 60.0), cause(30, 40, since=20), RATE)
+    assert (found.floor, found.tolerance, found.time_to_drain) == (100.0, 5.0, 5.0)
+    falling = scorecard(series(lambda second: max(0.0, 10_000 - 100 * second)), cause(30, 35, since=0), RATE)
+    assert falling.floor == pytest.approx(8_525, abs=50)
+
+
 def test_what_varies_is_back_within_three_deviations() -> None:
     """Around 100 by 20 and 40, so that the median deviation is 20."""
     around = (-40.0, -20.0, 0.0, 20.0, 40.0)
@@ -184,6 +196,7 @@ def test_marks_become_causes() -> None:
         Mark(31.0, "kill", "consumer-0", "begin"),
         Mark(33.0, "kill", "broker-1", "end"),
         Mark(40.0, "burst", "producers", "begin", "9/s"),
+        Mark(44.0, "burst", "producers", "end", "1/s"),
     ]
 
     assert causes(reversed(marks)) == [
@@ -192,6 +205,7 @@ def test_marks_become_causes() -> None:
         Cause("kill", "consumer-1", None, 20.0, 20.0, 15.0, 30.0),
         Cause("kill", "consumer-0", None, 31.0, 31.0, 20.0, 40.0),
         Cause("kill", "broker-1", None, 30.0, 33.0, 20.0, 40.0),
+        Cause("burst", "producers", "9/s", 40.0, 44.0, 33.0, None),
     ]
 
 

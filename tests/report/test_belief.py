@@ -1,5 +1,7 @@
 """What may be believed, in words."""
 
+import re
+
 import pytest
 from tests.verdict.test_companions import companions
 
@@ -31,7 +33,7 @@ def test_percentiles_that_follow_each_other_are_a_range() -> None:
 
     assert belief.parts(result(trust)) == {
         "Believe": "rates; end-to-end response p50 to p99; delivery",
-        "Not": "end-to-end response p99.5, p99.9 and max; lag",
+        "Not": "end-to-end response p99.5 to max; lag",
         "Because": "polls were late; samples were late",
     }
 
@@ -86,6 +88,40 @@ def test_a_bounded_figure_is_shown_as_its_interval() -> None:
     assert belief.cell(3, figure("believed")) == belief.cell(3, None) == "3.00"
     assert belief.cell(3, figure("bounded", low=None)) == "3.00"
     assert belief.cell(3, figure("bounded", high=None), mark="> ") == "> >= 2.00"
+
+
+@pytest.mark.parametrize(("high", "shown"), [(3.0, "2.00 to 3.00 ms"), (3_000_000.0, "2.00 ms to 3,000 s")])
+def test_a_unit_of_both_ends_is_told_once(high: float, shown: str) -> None:
+    def words(ms: float | None) -> str:
+        return f"{(ms or 0) / 1000:,.0f} s" if (ms or 0) > 1000 else f"{ms:.2f} ms"
+
+    assert belief.cell(3, figure("bounded", high=high), words) == shown
+
+
+def test_recoveries_are_told_together() -> None:
+    """By their figures: numbers of causes tell nobody anything."""
+    trust = {f"recovery.{number}.{name}": figure("believed") for number in (0, 1) for name in ("floor", "detected_s")}
+    trust |= {f"recovery.{number}.latency_debt_ms_s": figure("believed") for number in (0, 1)}
+    trust |= {"recovery.0.peak_slope_per_second": figure("believed"), "recovery.1.floor": figure("not_believed", "x")}
+
+    assert belief.parts(result(trust)) == {
+        "Believe": "recovery detected, latency debt and peak slope", "Not": "recovery floor", "Because": "x",
+    }  # fmt: skip
+
+
+def test_only_what_a_chart_shows_is_doubted_of_it() -> None:
+    """A deviation that is not believed says nothing against percentiles."""
+    trust = {f"{RESPONSE}.{name}_ms": figure("believed") for name in ("p50", "p99", "max")}
+    trust |= {f"{RESPONSE}.stddev_ms": figure("not_believed", "late"), "lag.groups.0.committed.max": figure("bounded")}
+    shown = re.compile(r"latency\.end_to_end\.\w+\.(p50|p99|max)_ms")
+    assert belief.doubted(trust, shown) == ""
+    trust |= {
+        f"{RESPONSE}.p99_ms": figure("not_believed", "late"),
+        f"{RESPONSE}.max_ms": figure("not_believed", "late"),
+    }
+    assert belief.doubted(trust, shown) == "end-to-end response p99 and max"
+    trust["lag.groups.0.committed.max"] = figure("not_believed", "late")
+    assert belief.doubted(trust, re.compile(r"lag\.committed\.\w+")) == "lag"
 
 
 def test_a_figure_that_is_not_believed_carries_its_reason() -> None:

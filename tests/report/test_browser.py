@@ -105,7 +105,7 @@ def _moved(row: Row, second: float) -> Row:
 
 NEW = ["admission", "lag", "backlog", "recovery", "outages", "followers", "time-lag", "partition-lag"]
 PANELS = {"recovery"}
-"""They have a width of their own, and shrink where that is too wide."""
+"""Their axes take more or less room than was left for them."""
 
 
 @pytest.mark.parametrize(("policy", "width", "dark"), [(credited, 1100, False), (hysteresis, 390, True)])
@@ -122,7 +122,7 @@ def test_lag_backpressure_and_recovery_are_drawn(make: Make, see: See, policy: A
         assert figure["drawn"] == "yes", figure
         assert figure["marks"] > 0, figure
         assert figure["share"] <= 1, figure
-        assert name in PANELS or figure["share"] > 0.95, figure
+        assert figure["share"] > (0.85 if name in PANELS else 0.95), figure
     texts = {
         name: seen.ask(f"document.querySelector('#{name} svg.marks').textContent")
         for name in ("lag", "rates", "latency")

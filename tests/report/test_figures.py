@@ -15,6 +15,7 @@ from streamgauge.report.figures import catalogue, distribution, over_time, throu
 from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
 from streamgauge.report.figures.drawing.names import apart
+from streamgauge.report.figures.drawing.theme import PALETTE
 from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, source_of, timeline
 
 Row = dict[str, Any]
@@ -58,6 +59,8 @@ def test_every_figure_compiles(drawn: Drawn, name: str) -> None:
     figure = drawn()[name]
     scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
     assert any(f'"marktype": "{kind}"' in scene for kind in ("line", "rect", "area", "symbol"))
+    # To the library such a column is part of another.
+    assert not [column for rows in figure.data.values() for row in rows for column in row if {*column} & {*".[]"}]
     json.dumps(figure.whole_spec(), allow_nan=False)
 
 
@@ -369,6 +372,14 @@ def test_delivery_problems_are_drawn_by_the_second_in_which_they_were_due(make: 
 
     found = figure_of(make(lost), trouble.problems).data["problems"]
     assert list(found) == [{"s": 5, "value": 7, "series": "failed"}, {"s": 4, "value": 5, "series": "lost"}]
+    scene = vl_convert.vegalite_to_scenegraph(figure_of(make(lost), trouble.problems).whole_spec())
+    bars = [
+        node for node in _walk(scene) if isinstance(node, dict) and node.get("fill") in PALETTE and "height" in node
+    ]
+    assert len(bars) == 2
+    assert len({round(bar["y"] + bar["height"]) for bar in bars}) == 1, "both stand on the ground"
+    assert len({round(bar["width"]) for bar in bars}) == 1
+    assert bars[0]["width"] > 10
     assert figure_of(make(), trouble.problems).missing == "no message has a delivery problem"
     assert "problems" not in drawn()
 

@@ -12,8 +12,9 @@ from tests.report.conftest import transacting
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
-from streamgauge.report.pages import html
+from streamgauge.report.pages import html, words
 from streamgauge.report.pages.html import cards, to_html
+from streamgauge.report.pages.html.tables import lacking
 from streamgauge.report.publish import tables_of
 from streamgauge.result.model.verdict import CheckResult
 
@@ -133,7 +134,8 @@ def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
     specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     given = {name: drawing["names"].get("timeline") for name, drawing in specs["figures"].items()}
     assert given["rates"] == ["s", "difference sent", "difference acked", "difference received"]
-    assert given["outstanding"] == ["s", "outstanding"]
+    assert given["latency"] is not None
+    assert "outstanding" not in given["latency"]
     assert given["cpu"] is None
     assert all(set(columns or ()) <= set(data["timeline"]) for columns in given.values())
 
@@ -219,6 +221,38 @@ def test_what_few_runs_have_stands_beside_the_rest(make: Make, plain: str) -> No
     assert 'id="also"' not in plain
 
 
+def test_why_a_percentile_is_missing_is_told_once() -> None:
+    """With all latencies that lack it; where all is missing no figure is named."""
+    lines = [
+        words.LatencyLine("ack", "response", ("-",), "the load has no schedule"),
+        words.LatencyLine("ack", "service", ("1",), "needs 100 samples, has 9", "p99.9"),
+        words.LatencyLine("end-to-end", "service", ("1",), "needs 100 samples, has 9", "p99.9"),
+        words.LatencyLine("poll", "", ("1",)),
+    ]
+    assert lacking(lines) == [
+        "ack response: the load has no schedule",
+        "p99.9 of ack service and end-to-end service: needs 100 samples, has 9",
+    ]
+
+
+def test_one_is_not_several(make: Make) -> None:
+    """The scenario in one line."""
+
+    def single(facts: Row, _: Tables) -> None:
+        facts["scenario"]["load"]["producers"] = 1
+        facts["scenario"]["consume"]["consumers"] = 1
+
+    assert words.what_was_run(assemble(make(single)).run) == (
+        "1 producer, 10k/s, 512 bytes -> 12 partitions -> 1 consumer"
+    )
+
+
+def test_long_names_may_go_on_in_the_next_line() -> None:
+    """After a dot or an underscore, but numbers are whole; what comes from outside is escaped."""
+    shown = str(html.breakable("delivery.duplicate_consumer <b>1.5"))
+    assert shown == "delivery.<wbr>duplicate_<wbr>consumer &lt;b&gt;1.5"
+
+
 def doubted(_facts: Row, tables: Tables) -> None:
     for row in tables["bounds"]:
         row["p99_ms"] = row["p99_ms"] / 9
@@ -228,7 +262,7 @@ def test_a_figure_of_what_is_not_believed_says_so(make: Make, plain: str) -> Non
     """Above its chart; the verdict says why."""
     text = report(make(doubted))
     figure = text[text.index('<figure id="latency"') :].partition("</figure>")[0]
-    assert "Not believed:</b> part of end-to-end response" in figure
+    assert "Not believed:</b> end-to-end response p99" in figure
     assert 'class="is-doubted"' in figure
     assert "Not believed" not in plain
 

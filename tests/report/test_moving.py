@@ -1,17 +1,20 @@
 """Percentiles in a moving window: those of the messages in it, for full windows only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import vl_convert
 from tests.report.conftest import Make, Row, Tables
 from tests.report.seen import phased
 
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.report.assemble.result import assemble
-from streamgauge.report.figures import catalogue
+from streamgauge.report.figures import catalogue, over_time
+from streamgauge.report.figures.drawing.theme import color_of
+from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.moving import moving_rows
 from streamgauge.report.publish import tables_of
 
@@ -79,7 +82,42 @@ def test_the_report_draws_it_over_the_measure_phase(make: Make) -> None:
     shown = {row["s"]: (row["moving p50"], row["moving p99"]) for row in figure.data["timeline"]}
     assert shown[8] == (None, None)
     assert shown[9] == (pytest.approx(2.0, rel=0.005), pytest.approx(50.0, rel=0.005))
-    assert all("moving p99.9" not in row for row in figure.data["timeline"])
+    assert all("moving p99_9" not in row for row in figure.data["timeline"])
+
+
+def test_a_percentile_with_a_dot_in_its_name_is_drawn_too(make: Make) -> None:
+    """To the charting library a column with a dot in its name is part of another; it drew nothing."""
+
+    def often(facts: Row, tables: Tables) -> None:
+        with_buckets(facts, tables)
+        for row in tables["latency_buckets"]:
+            row["count"] *= 100
+
+    folder = make(phased, often)
+    drawn = catalogue.figures(assemble(folder), tables_of(folder, print))
+    figure: Any = next(each for each in drawn if each.name == "moving-window")
+    assert figure.data["timeline"][-1]["moving p99_9"] is not None
+    scene = vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True)
+    marks = [node for node in _walk(scene) if isinstance(node, dict) and node.get("marktype") == "line"]
+    assert {item["stroke"] for mark in marks for item in mark["items"]} >= {color_of(each) for each in ("p99", "p99.9")}
+
+
+def _walk(node: object) -> Iterator[object]:
+    yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _walk(child)
+
+
+def test_one_window_is_no_line(make: Make) -> None:
+    """It would be a point of which nobody sees anything."""
+
+    def short(facts: Row, tables: Tables) -> None:
+        with_buckets(facts, tables)
+        tables["latency_buckets"] = [row for row in tables["latency_buckets"] if row["second"] < 10]
+
+    folder = make(phased, short)
+    figure = over_time.moving(source_of(assemble(folder), tables_of(folder, print)))
+    assert figure.missing == "the run has only one window of 10 s with messages"
 
 
 def test_a_run_that_is_shorter_than_a_window_has_no_such_figure(make: Make) -> None:

@@ -184,7 +184,7 @@ def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
     ("error", "trust", "shown"),
     [
         pytest.param(0.4, "believed", "10.0 ms", id="a tenth"),
-        pytest.param(1.0, "bounded", "9.00 ms to 11.0 ms", id="a millisecond of two clocks"),
+        pytest.param(1.0, "bounded", "9.00 to 11.0 ms", id="a millisecond of two clocks"),
         pytest.param(6.0, "not_believed", "10.0 ms", id="a stalled generator"),
     ],
 )

@@ -25,7 +25,7 @@ from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import backpressure, catalogue, lag, recovery
 from streamgauge.report.figures.drawing.annotations import annotations_of
 from streamgauge.report.figures.drawing.figure import Figure
-from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line
+from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, within
 from streamgauge.report.publish import tables_of
 
 pytestmark = pytest.mark.slow
@@ -177,7 +177,7 @@ def test_the_worst_partition_stands_beside_an_even_spread(drawn: Drawn, make: Ma
     """Of the sum of all; rows of single partitions are not even read."""
     figure = drawn(lagging)["partition-lag"]
     assert points(figure, "worst")[4.0] == 200
-    assert points(figure, "even")[4.0] == pytest.approx(2_600 / 12, rel=1e-3)
+    assert points(figure, "mean")[4.0] == pytest.approx(2_600 / 12, rel=1e-3)
     folder = make(lagging)
     assert {row["scope"] for row in tables_of(folder, print)["lag"]} == {"group"}
 
@@ -333,6 +333,29 @@ def test_a_long_run_keeps_its_peaks(make: Make) -> None:
     assert figure.about.endswith("Each point is the maximum of 3 values.")
 
 
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([(1.0, 5.0), (2.0, 6.0)], [(1.0, 5.0), (2.0, 6.0)]),
+        ([(-2.0, 500.0), (-1.0, 40.0), (1.0, 30.0)], [(0.0, 35.0), (1.0, 30.0)]),
+        ([(9.0, 1.0), (11.0, 3.0), (40.0, 900.0)], [(9.0, 1.0), (10.0, 2.0)]),
+        ([(-5.0, 0.0), (15.0, 20.0)], [(0.0, 5.0), (10.0, 15.0)]),
+        ([(-1.0, None), (1.0, 2.0), (2.0, None), (12.0, 3.0)], [(1.0, 2.0), (2.0, None)]),
+        ([(0.0, 1.0), (10.0, 2.0)], [(0.0, 1.0), (10.0, 2.0)]),
+        ([(-3.0, 1.0)], []),
+        ([], []),
+    ],
+)
+def test_what_lies_outside_of_the_run_makes_no_axis_longer(
+    points: list[tuple[float, float | None]], expected: list[tuple[float, float | None]]
+) -> None:
+    """A line that crosses an end of the time has a point there; what is not known stays so."""
+    assert within(points, 0.0, 10.0) == expected
+    assert [line.points for line in present([Line("x", "red", points)], (0.0, 10.0))] == (
+        [expected] if any(value is not None for _, value in expected) else []
+    )
+
+
 def test_what_is_not_known_does_not_hide_what_is() -> None:
     """A gap is left only where nothing is known."""
     points_of = [(float(at), None if at % 2 else 0) for at in range(2 * MOST_POINTS)]
@@ -345,8 +368,8 @@ def test_faults_are_marked_in_every_figure_over_time(drawn: Drawn) -> None:
     figures = drawn(faulty)
     for name in OVER_TIME:
         assert figures[name].data["annotations"] == [
-            {"from": 3.0, "to": 5.0, "what": "pause consumer-0 and consumer-1"},
-            {"from": 7.0, "to": 7.0, "what": "kill consumer-1"},
+            {"from": 3.0, "to": 5.0, "what": "pause consumer-0 and consumer-1", "level": 0},
+            {"from": 7.0, "to": 7.0, "what": "kill consumer-1", "level": 1},
         ], name
         assert '"field": "what"' in json.dumps(figures[name].spec())
     assert "annotations" not in figures["percentiles"].data
@@ -380,13 +403,30 @@ ANNOTATIONS = [
         [fault(2.0, "kill", "consumer-0"), fault(2.5, "kill", "consumer-1")],
         [(2.0, 2.0, "kill consumer-0"), (2.5, 2.5, "kill consumer-1")],
     ),
+    # A broker that is killed may be started again, and killed again; a consumer is not.
+    (
+        [
+            fault(2.0, "kill", "broker-1"), fault(4.0, "kill", "broker-1", "end"), fault(6.0, "kill", "broker-1"),
+            fault(1.0, "kill", "consumer-0"), fault(7.0, "kill", "consumer-0"),
+        ],
+        [
+            (1.0, 1.0, "kill consumer-0"), (2.0, 4.0, "kill broker-1"), (6.0, 6.0, "kill broker-1"),
+            (7.0, 7.0, "kill consumer-0"),
+        ],
+    ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("faults", "annotations"), ANNOTATIONS)
 def test_a_mark_lasts_from_begin_to_end(faults: list[Row], annotations: list[tuple[float, float, str]]) -> None:
     """In the order of their begins."""
-    assert [tuple(row.values()) for row in annotations_of(faults, -1.0, 9.0)] == annotations
+    assert [(row["from"], row["to"], row["what"]) for row in annotations_of(faults, -1.0, 9.0)] == annotations
+
+
+def test_names_of_marks_do_not_lie_on_each_other() -> None:
+    """Each takes the first line in which there is room; where there is none the last has to do."""
+    faults = [fault(at, "kill", f"consumer-{at:.0f}") for at in (1.0, 2.0, 50.0, 51.0, 52.0, 53.0, 54.0, 90.0)]
+    assert [row["level"] for row in annotations_of(faults, 0.0, 100.0)] == [0, 1, 0, 1, 2, 3, 3, 0]
 
 
 def test_many_marks_have_no_room_for_their_names(drawn: Drawn, make: Make) -> None:

@@ -11,7 +11,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.drawing.causes import MOST_CAUSES, collections
 from streamgauge.report.figures.drawing.figure import FigureSource
-from streamgauge.report.figures.drawing.timeline import timeline
+from streamgauge.report.figures.drawing.timeline import phases, source_of, timeline
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -82,6 +82,20 @@ def test_the_last_second_of_a_run_is_no_fall(make: Make) -> None:
     rows = {row["s"]: row for row in timeline(assemble(make(cut)), ())}
     assert (rows[9]["sent"], rows[9]["acked"], rows[9]["received"]) == (None, None, None)
     assert rows[8]["received"] == 10_000
+
+
+def test_what_was_recorded_after_the_load_of_a_failed_run_is_its_drain(make: Make) -> None:
+    """Nobody noted a drain, as it did not come to its end; figures show the time until the run ended."""
+
+    def failed(facts: Row, tables: Tables) -> None:
+        facts["phases"] = [{"name": "measure", "from_ns": 0, "to_ns": 10 * 10**9}]
+        last = next(row for row in tables["throughput"] if row["scope"] == "window" and row["second"] == 9)
+        tables["throughput"] += [{**last, "second": second, "sent": 0} for second in (10, 11, 12)]
+
+    result = assemble(make(failed))
+    assert phases(result) == [{"from": 10.0, "to": 13.0, "phase": "drain"}]
+    assert source_of(result, {}).span == (0.0, 13.0)
+    assert [row["sent"] for row in timeline(result, ()) if row["s"] >= 9] == [10_000, 0, 0, 0]
 
 
 @pytest.fixture(name="any_result", scope="module")

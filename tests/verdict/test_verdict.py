@@ -1011,6 +1011,7 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("vanished", (read_again, produce_only), None),
     ("truncated", (read_again, piped(), planted("truncated", 1)), ("system", "fail")),
     ("vanished", (read_again, piped(), planted("vanished", 1)), None),
+    ("offset_conflicts", (read_again, piped(), planted("offset_conflicts", None)), None),
     ("received_early", (), None),
     ("received_early", (transacted, delivery(received_early=0)), ("system", "pass")),
     ("received_early", (transacted, delivery(received_early=1)), ("system", "fail")),

@@ -161,7 +161,7 @@ RECOVERY = Schema(
         may("began_second", _F64, "start of the cause; null if it held from the start of the run"),
         must("ended_second", _F64, "end of the cause: time 0 of the recovery"),
         must("interval_ms", _F64, "time between two values"),
-        may("floor", _F64, "median before the cause; if there is no before, median of the settled tail"),
+        may("floor", _F64, "median before the cause, or of its end if it still fell; else of the settled tail"),
         may("tolerance", _F64, "distance from the floor that counts as recovered: max(3 MAD, rate x interval)"),
         may("detected_s", _F64, "from the start of the cause until the value first exceeded floor + tolerance"),
         may("peak", _F64, "largest value from the start of the cause"),

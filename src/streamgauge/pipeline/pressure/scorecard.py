@@ -1,8 +1,9 @@
 """How a quantity came back after a cause was over: the scorecard of one recovery, from a series of values.
 
 A quantity has recovered when it is back within a tolerance of its floor and stays there for three samples. The floor is
-its median before the cause; a cause that held from the begin of the run on has no before, and is judged by the tail of
-the series, provided that it has settled. What is not known is None, and what is not drained has no time to drain.
+its median before the cause, or of the end of that time where it was still falling after the cause before. A cause that
+held from the begin of the run on has no before, and is judged by the tail of the series, provided that it has settled.
+What is not known is None, and what is not drained has no time to drain.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,6 +43,7 @@ class Cause(NamedTuple):
     kind: str
     target: str
     detail: str | None
+    """Of its begin, as what ends a burst tells the rate after it; of its end where it was never begun."""
     began: float | None
     """None where it held from the begin of the run on."""
     ended: float
@@ -94,13 +96,15 @@ def causes(marks: Iterable[Mark]) -> list[Cause]:
     """
     marks = sorted(marks, key=lambda mark: mark.second)
     found: list[Cause] = []
-    begun: dict[tuple[str, str], float] = {}
+    begun: dict[tuple[str, str], Mark] = {}
     for place, mark in enumerate(marks):
         key = (mark.kind, mark.target)
         if mark.action == "begin":
-            begun[key] = mark.second
+            begun[key] = mark
         if mark.action == "end" or (mark.kind == "kill" and not _is_ended(mark, marks[place + 1 :])):
-            found.append(Cause(*key, mark.detail, begun.get(key), mark.second, None, None))
+            begin = begun.get(key)
+            detail = mark.detail if begin is None else begin.detail
+            found.append(Cause(*key, detail, begin and begin.second, mark.second, None, None))
     ends = [cause.ended for cause in found]
     begins = [mark.second for mark in marks if mark.action == "begin"]
     return [
@@ -157,13 +161,17 @@ def _base(series: Series, cause: Cause, after: Series, rate: float | None) -> _B
     grain = (rate or 0.0) * (series.interval or 0.0)
     before = series.between(None, cause.began) if cause.began is not None else None
     if before is not None and len(before.values) >= HELD:
-        return _base_of(before.values, grain)
+        end = before.values[-max(HELD, len(before.values) // TAIL) :]
+        is_falling = cause.since is not None and _settled(before.values, grain) is None
+        return (_settled(end, grain) if is_falling else None) or _base_of(before.values, grain)
     tail = after.values[-(len(after.values) // TAIL) :] if len(after.values) >= TAIL * HELD else after.values[:0]
-    earlier, later = np.array_split(tail, 2)
-    if len(tail) < HELD:
-        return None
+    return _settled(tail, grain) if len(tail) >= HELD else None
+
+
+def _settled(values: Floats, grain: float) -> _Base | None:
+    """Floor and tolerance of the later half; None where the values still fall or rise."""
+    earlier, later = np.array_split(values, 2)
     base = _base_of(later, grain)
-    # A tail that still falls is no floor.
     return base if abs(float(np.median(earlier)) - base.floor) <= base.tolerance else None
 
 

@@ -64,7 +64,7 @@ def worst_partition(source: FigureSource) -> Figure:
         worst = _points(rows, lambda row: row["worst_committed_lag"])
         even = _points(rows, lambda row: _share(row["committed_lag"], partitions))
         color = PALETTE[at % len(PALETTE)]
-        lines += [Line(f"worst{suffix}", color, worst), Line(f"even{suffix}", color, even, dash=1)]
+        lines += [Line(f"worst{suffix}", color, worst), Line(f"mean{suffix}", color, even, dash=1)]
     lines = present(lines)
     if partitions < 2 or not lines:
         return Figure(name, title, about, missing="no lag of several partitions was sampled", section="lag")
@@ -77,8 +77,10 @@ def worst_partition(source: FigureSource) -> Figure:
 def heat_map(source: FigureSource) -> Figure:
     """Committed lag of each partition over time."""
     name, title = "lag-heat", "Lag by partition"
-    about = "Largest committed lag of each partition in each span of time. A bright row is a partition that is behind, "
-    about += "a bright column a moment at which all were."
+    about = (
+        "Largest committed lag of each partition in each span of time. An orange row is a partition that is behind, "
+    )
+    about += "an orange column a moment at which all were."
     found = [row for row in source.rows(HEAT) if row["committed_lag"] is not None]
     worst: dict[str, int] = {}
     for row in found:
@@ -99,7 +101,12 @@ def heat_map(source: FigureSource) -> Figure:
         .encode(
             alt.X("from:Q", title=SECONDS, axis=alt.Axis(grid=False), scale=alt.Scale(nice=False)),
             alt.X2("to:Q"),
-            alt.Y("partition:N", title="partition", sort=[place for place in worst if place in shown]),
+            # Long names leave no room for a title, and say what they are.
+            alt.Y(
+                "partition:N",
+                title="partition" if all(map(str.isdigit, shown)) else None,
+                sort=[place for place in worst if place in shown],
+            ),
             alt.Color(
                 "lag:Q",
                 title="committed lag, messages",

@@ -52,6 +52,7 @@ NEARLY: Final = 0.95
 LEAST_DIFFERENCE: Final = 5.0
 """The axis of differences ends at so many percent at least: small ones should look small."""
 _DIFFERENCE: Final = "difference "
+AT_ENDS: Final = "outstanding_seconds"
 MOVING: Final = "moving"
 """Rows of percentiles in a moving window: `metric`, last `second`, `count`, and the percentiles."""
 MOVING_FIGURES: Final = ("p50", "p99", "p99_9")
@@ -131,9 +132,11 @@ def outstanding(source: FigureSource) -> Figure:
     if not series:
         missing = _nothing(source, "only runs that produce and consume have them")
         return Figure(name, title, about, missing=missing, section="lag")
-    lines = _lines(source, series, [color_of("outstanding")], "messages")
+    lines = _lines(source, series, [color_of("outstanding")], "messages", data=AT_ENDS)
     repeated = "Lag over time shows the same line, in more detail." if source.rows("outstanding") else None
-    data = over_time(source, series)
+    step = seconds_per_point(len(source.result.timeline))
+    ends = [{"s": row["s"] + step, "outstanding": row["outstanding"]} for row in source.timeline]
+    data = {AT_ENDS: ends, **phases_of(source)}
     return Figure(name, title, about + _points(source), lines, data, section="lag", nothing_new=repeated)
 
 
@@ -183,17 +186,17 @@ def moving(source: FigureSource) -> Figure:
     about += "windows. A limit over a window, like that of a search, holds if the line stays below it."
     rows = {row["second"]: row for row in source.rows(MOVING)}
     names = [each for each in MOVING_FIGURES if any(_in_window(row, each) is not None for row in rows.values())]
-    if not names:
-        missing = _nothing(source, "the run has no window of 10 s with messages")
+    if not names or len(rows) < 2:
+        missing = _nothing(source, f"the run has {'only one' if rows else 'no'} window of 10 s with messages")
         return Figure(name, title, about, missing=missing, section="latency")
     path, _, kind = next(iter(rows.values()))["metric"].rpartition("_")
-    shown = {each: f"moving {each.replace('_', '.')}" for each in names}
+    shown = {each: f"moving {each}" for each in names}
     step = seconds_per_point(len(source.result.timeline))
     timeline = [
         {"s": row["s"]} | {series: _worst(rows, each, int(row["s"]), step) for each, series in shown.items()}
         for row in source.timeline
     ]
-    colors = [color_of(each.removeprefix("moving ")) for each in shown.values()]
+    colors = [color_of(_in_legend(each)) for each in names]
     lines = _lines(source, list(shown.values()), colors, "latency, ms", prefix="moving ", log=True)
     about = f"{PATHS[path].capitalize()} {kind} time. {about}"
     return Figure(
@@ -237,22 +240,23 @@ def _lines(
     causes: Sequence[Row] = (),
     limits: Sequence[Row] = (),
     scale: alt.Scale | None = None,
+    data: str = TIMELINE,
 ) -> alt.LayerChart:
     """One line for each series of the timeline, over the shade of what is not measured.
 
-    All series begin with `prefix`, which the legend leaves out.
+    All series begin with `prefix`, which the legend leaves out. They are columns of `data`.
     """
     chosen = legend_selects()
     scale = scale or (alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True, nice=FEW_TICKS))
-    shown = [each.removeprefix(prefix) for each in series]
+    shown = [_in_legend(each.removeprefix(prefix)) for each in series]
     dash = alt.Scale(domain=shown, range=[list(DASHED if each in dashed else SOLID) for each in series])
     legend = alt.Legend(orient="top", columns=len(series) if len(series) <= FEW_SERIES else len(series) // len(KINDS))
     # Where all lines are whole, nothing has to be looked up for every point.
     dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=legend)] if dashed else []
-    shortened = {"series": f"slice(datum.series, {len(prefix)})"}
+    shortened = {"series": f"replace(slice(datum.series, {len(prefix)}), '_', '.')"}
     positive = {"value": "datum.value > 0 ? datum.value : null"} if log else {}
     lines = (
-        alt.Chart(alt.NamedData(TIMELINE))
+        alt.Chart(alt.NamedData(data))
         .transform_fold(list(series), as_=["series", "value"])
         # What is not known leaves a gap, and so does what is zero: it has no place on a logarithmic scale.
         .transform_calculate(**shortened, **positive)
@@ -270,6 +274,11 @@ def _lines(
     chart = over_phases(source, *cause_marks(causes), *threshold_marks(THRESHOLDS, limits), lines)
     sized: alt.LayerChart = chart.properties(height=PANEL_HEIGHT)
     return sized
+
+
+def _in_legend(series: str) -> str:
+    """`p99.9` for `p99_9`: to the charting library a column with a dot in its name is part of another."""
+    return series.replace("_", ".")
 
 
 def _present(source: FigureSource, names: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
+from streamgauge.report.figures.drawing.sampled import powers, symlog
 from streamgauge.report.figures.drawing.theme import PALETTE, color_of
 
 HEIGHT: Final = 220
@@ -40,7 +41,7 @@ def waterfall(source: FigureSource) -> Figure:
     """Mean, median and p99 of each stage of a message's way."""
     name, title = "waterfall", "Latency by stage"
     about = (
-        "Bars: the mean of each stage; the means add up to the mean end-to-end time. Green: the median; blue: the 99th "
+        "Bars: the mean of each stage; the means add up to the mean end-to-end time. Green: the median; red: the 99th "
         "percentile. Brokers and Spark tell whole milliseconds."
     )
     found = [row for row in source.rows("waterfall") if row["mean_ms"] is not None and row["stage"] in _STAGES]
@@ -60,12 +61,16 @@ def waterfall(source: FigureSource) -> Figure:
     base = alt.Chart(alt.NamedData("waterfall")).encode(
         alt.Y("stage:N", sort=None, title=None, axis=alt.Axis(labelLimit=320)), tooltip=tips
     )
-    scale = alt.Scale(type="symlog", constant=1)
-    bars = base.mark_bar(color=color_of("mean"), opacity=0.6).encode(alt.X("mean:Q", title="time, ms", scale=scale))
-    median = base.mark_tick(color=color_of("p50"), thickness=4).encode(alt.X("p50:Q", title="time, ms", scale=scale))
-    tail = base.mark_tick(color=color_of("p99"), thickness=4).encode(alt.X("p99:Q", title="time, ms", scale=scale))
+    most = max(float(value) for row in rows for name in ("mean", "p50", "p99") if (value := row[name]) is not None)
+    bars = base.mark_bar(color=color_of("mean"), opacity=0.6).encode(_time("mean", most))
+    median = base.mark_tick(color=color_of("p50"), thickness=4).encode(_time("p50", most))
+    tail = base.mark_tick(color=color_of("p99"), thickness=4).encode(_time("p99", most))
     chart = alt.LayerChart(layer=[bars, median, tail]).properties(height=BAR * len(rows) + BAR)
     return Figure(name, title, about, chart, {"waterfall": rows}, section="pipeline")
+
+
+def _time(column: str, most: float) -> alt.X:
+    return alt.X(f"{column}:Q", title="time, ms", scale=symlog(most), axis=powers(most))
 
 
 def batches(source: FigureSource) -> Figure:

@@ -8,7 +8,7 @@ import altair as alt
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.sampled import Line
-from streamgauge.report.figures.drawing.theme import COLORS, TEXT_SIZE, color_of
+from streamgauge.report.figures.drawing.theme import COLORS, INK, TEXT_SIZE, color_of
 from streamgauge.report.figures.lag import lag_points
 
 HEIGHT: Final = 220
@@ -146,14 +146,14 @@ def _peak(annotation: Row) -> list[alt.Chart]:
     point = place.mark_point(filled=True, size=50, color=COLORS["red"], opacity=1).encode(
         tooltip=[tip("peak_second", "second"), tip("peak")]
     )
-    text = place.mark_text(align="left", dx=6, dy=-6, fontSize=TEXT_SIZE, color=COLORS["red"], tooltip=False)
+    text = place.mark_text(align="left", dx=6, dy=-6, fontSize=TEXT_SIZE, color=INK, tooltip=False)
     return [point, text.encode(alt.Text("at_peak:N"))]
 
 
 def _drain(annotation: Row) -> list[alt.Chart]:
     """From the end of the cause to where it is back, with how long that took; or that it is not."""
     of = _of(_ANNOTATIONS, annotation["cause"])
-    text = of.mark_text(align="left", dx=4, dy=-7, fontSize=TEXT_SIZE, color=COLORS["green"], tooltip=False)
+    text = of.mark_text(align="left", dx=4, dy=-7, fontSize=TEXT_SIZE, color=INK, tooltip=False)
     if annotation["drained"] is None or annotation["high"] is None:
         return [text.encode(alt.X("ended:Q", scale=_SCALE), alt.Text("drain:N"), y=alt.value(HEIGHT))]
     line = of.mark_rule(color=COLORS["green"], strokeWidth=3).encode(

@@ -39,13 +39,14 @@ _FAMILIES: Final = {
     "recovery": "recovery",
 }
 """Figures that are told together, by how their paths begin."""
-_PARTS: Final = re.compile(r"^(delivery|lag)\.(?:measure|groups\.\d+)\.")
-"""Figures of the measure phase and of groups are told with those of the run."""
+_PARTS: Final = re.compile(r"^(delivery|lag|recovery)\.(?:measure|groups\.\d+|\d+)\.")
+"""Figures of the measure phase and of groups are told with those of the run, and those of all recoveries together."""
 _POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
 """Polls by message are told with polls."""
 _SHOWN_PERCENTS: Final = frozenset({50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999})
 _MOST_DEFECTS: Final = 6
 """All are in result.json."""
+_UNITS: Final = re.compile(r"(_ms)?(_per_second|_s|_ms|_ms2)?$")
 _TAIL: Final = ("p50", "p75", "p90", "p95", "p99", "p99_5", "p99_9", "p99_99", "max")
 
 
@@ -114,16 +115,10 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
 
 
-def doubted(trust: Mapping[str, FigureTrust], paths: Sequence[str]) -> str:
-    """What below one of these paths is not believed; empty where all of it is."""
-    here = {path: each for path, each in trust.items() if any(path.startswith(f"{begin}.") for begin in paths)}
-    found = {words: _family(name, here) for name, words in _FAMILIES.items() if words}
-    part = [words for words, (good, bad) in found.items() if good and bad]
-    told = [
-        *(words for words, (good, bad) in found.items() if bad and not good),
-        *(f"part of {words}" for words in part),
-    ]
-    return listed(told)
+def doubted(trust: Mapping[str, FigureTrust], pattern: re.Pattern[str]) -> str:
+    """What of the figures whose paths match is not believed; empty where all of it is."""
+    here = {path: each for path, each in trust.items() if pattern.fullmatch(_PARTS.sub(r"\1.", path))}
+    return "; ".join(bad for name in _FAMILIES if (bad := _family(name, here)[1]))
 
 
 class Doubted(str):
@@ -150,8 +145,12 @@ def cell(
         return Doubted(mark + shown(value), figure.because)
     if figure is None or figure.trust == "believed" or figure.low is None:
         return mark + shown(value)
-    high = figure.high
-    return mark + (f">= {shown(figure.low)}" if high is None else f"{shown(figure.low)} to {shown(high)}")
+    if figure.high is None:
+        return f"{mark}>= {shown(figure.low)}"
+    low, high = shown(figure.low), shown(figure.high)
+    # A unit that both ends have is told once.
+    number, _, unit = low.partition(" ")
+    return f"{mark}{number if unit and high.endswith(f' {unit}') else low} to {high}"
 
 
 def in_words(shown: str) -> str:
@@ -176,19 +175,21 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
     if len(bad) == len(mine):
         return "", words
     good = [path for path in mine if path not in bad]
-    return f"{words} {_short(good)}", f"{words} {_short(bad)}"
+    known = [_UNITS.sub("", path) for path in mine]
+    return f"{words} {_short(good, known)}", f"{words} {_short(bad, known)}"
 
 
-def _short(paths: Sequence[str]) -> str:
-    """Figures of one family; percentiles that follow each other as a range."""
-    names = [re.sub(r"_ms2?$", "", path) for path in paths]
-    tail = [name for name in _TAIL if name in names]
+def _short(paths: Sequence[str], known: Sequence[str]) -> str:
+    """Figures of one family; percentiles that follow each other among those that are known as a range."""
+    names = [_UNITS.sub("", path) for path in paths]
+    order = [name for name in _TAIL if name in known]
+    tail = [name for name in order if name in names]
     others = [name for name in names if name not in _TAIL]
     if not tail:
         return listed([re.sub(r"[_.]", " ", name) for name in others])
     first, last = (name.replace("_", ".") for name in (tail[0], tail[-1]))
-    places = [_TAIL.index(name) for name in tail]
-    is_range = places == list(range(places[0], places[-1] + 1)) and len(tail) > 1
+    places = [order.index(name) for name in tail]
+    is_range = places == list(range(places[0], places[-1] + 1)) and len(tail) > 2
     return f"{first} to {last}" if is_range else listed([name.replace("_", ".") for name in tail])
 
 

@@ -14,6 +14,7 @@ from streamgauge.domain.text.numbers import (
     milliseconds,
     per_second,
     percent,
+    plural,
     seconds,
     significant,
     whole,
@@ -149,16 +150,21 @@ def what_was_run(run: RunSection) -> str:
     profile, chain = run.profile, []
     if load := profile.load:
         rate = _PACES.get(load.pace.words, load.pace.words)
-        chain.append(f"{load.producers} producers, {rate}, {figure(load.size)} bytes")
+        chain.append(f"{_some(load.producers, 'producer')}, {rate}, {figure(load.size)} bytes")
     pipeline = profile.pipeline
     through = int(pipeline is not None)
-    chain.append(f"{_each(profile.sent_topics(len(run.topics)) - through, 'topics')}{profile.partitions} partitions")
+    topics = _each(profile.sent_topics(len(run.topics)) - through, "topics")
+    chain.append(f"{topics}{_some(profile.partitions, 'partition')}")
     if pipeline:
         chain.append(f"{pipeline.job} ({pipeline.engine})")
     if consume := profile.consume:
         slow = f", {_processing(consume.processing)}" if consume.processing else ""
-        chain.append(f"{_each(len(run.groups) - through, 'groups')}{consume.consumers} consumers{slow}")
+        chain.append(f"{_each(len(run.groups) - through, 'groups')}{_some(consume.consumers, 'consumer')}{slow}")
     return " -> ".join(chain)
+
+
+def _some(count: int | None, what: str) -> str:
+    return f"{count} {plural(count, what)}"
 
 
 def _each(count: int, things: str) -> str:
@@ -196,12 +202,14 @@ def megabytes(throughput: ThroughputSection) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LatencyLine:
-    """One latency: which, its figures, and why one of them is lacking."""
+    """One latency: which, its figures, and why one of them is missing."""
 
     path: str
     kind: str
     figures: tuple[str, ...]
     reason: str = ""
+    lacking: str = ""
+    """The first figure that it has not, for this reason; empty where it has none at all."""
 
 
 def heads(names: Sequence[str] = ALL_FIGURES) -> tuple[str, ...]:
@@ -264,7 +272,9 @@ def _latency_line(
     cells = tuple(_percentile(figures, name, trust.get(f"{name}_ms")) for name in names)
     lacking = next((name for name in names if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
-    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0])
+    reason = figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0]
+    is_partial = lacking is not None and lacking != names[0]
+    return LatencyLine(path, kind, cells, reason, heads([lacking])[0] if reason and lacking and is_partial else "")
 
 
 def _percentile(figures: LatencyFigures, name: str, trust: FigureTrust | None) -> str:

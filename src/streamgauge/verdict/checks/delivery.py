@@ -11,7 +11,7 @@ from streamgauge.verdict.checks.pace import HELD_BACK, shortfall
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.rule import SYSTEM, Rule
 
-_FOREIGN: Final = "foreign"
+_FOREIGN, _TRUNCATED = "foreign", "truncated"
 _ADVICE_PIPED: Final = {
     "lost": "See `problems` for their partitions and offsets in the source, and the log of the query.",
     "undelivered": "The query had not reached them: give it more time (phases.drain), or lower load.rate.",
@@ -42,7 +42,7 @@ class _Class:
             return None
         if self.needs_consumers and not run.is_followed and self.name != _FOREIGN:
             return None
-        if self.needs_log and not (run.profile.reads_log and (run.piped is None or not self.needs_consumers)):
+        if self.needs_log and not (run.profile.reads_log and (run.piped is None or self.name == _TRUNCATED)):
             return None
         row = run.delivery("run")
         count = None if row is None else row.get(self.name)

@@ -76,7 +76,7 @@ def _drawn(source: FigureSource, figure: Figure, title: str, value: ValueOf, *, 
         if parts:
             values = summed(parts) if together else _mean(parts)
             lines.append(Line(words, color_of(words), list(zip(grid.middles, values, strict=True))))
-    lines = present(lines)
+    lines = present(lines, source.span)
     if not lines:
         return figure
     y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=True, nice=FEW_TICKS))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, Final
 
 import altair as alt
 
@@ -21,6 +22,9 @@ from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 
+MOST_BARS: Final = 200
+"""Seconds of a run whose counts are bars of a second's width."""
+
 
 def errors(source: FigureSource) -> Figure:
     """Failed messages and retried requests by second."""
@@ -32,7 +36,8 @@ def errors(source: FigureSource) -> Figure:
         [
             Line("failed or never sent", color_of("failed"), failed),
             Line("requests retried", color_of("retried"), retries(source)),
-        ]
+        ],
+        source.span,
     )
     if not lines:
         return Figure(name, title, about, missing="there is no data", section="delivery")
@@ -149,11 +154,17 @@ def _sticks(
     """Counts by second, those of several series one above the other."""
     series = list(dict.fromkeys(row["series"] for row in rows))
     colors = [color] if color and len(series) == 1 else PALETTE[: len(series)]
+    long = source.span is not None and source.span[1] - source.span[0] > MOST_BARS
+    # A second of a long run is too narrow to be seen.
+    mark: dict[str, Any]
+    mark, x, ends = ({"width": 4}, seconds_axis(), []) if long else ({}, seconds_axis().bin("binned"), [alt.X2("to:Q")])
     sticks = (
         alt.Chart(alt.NamedData(name))
-        .mark_bar(width=4)
+        .transform_calculate(to="datum.s + 1")
+        .mark_bar(**mark)
         .encode(
-            seconds_axis(),
+            x,
+            *ends,
             alt.Y("value:Q", title=what, stack=True, axis=alt.Axis(tickMinStep=1)),
             series_color(series, colors, alt.Legend(orient="top", symbolType="square")),
             tooltip=[tip("s", "second"), tip("series", of), tip("value", what)],

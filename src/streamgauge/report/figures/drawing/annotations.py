@@ -1,5 +1,6 @@
 """What was done to a run, as spans of time: pauses, kills, other delays and bursts, each from its begin to its end."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,10 +10,13 @@ from streamgauge.report.figures.drawing.figure import Row
 
 TOGETHER_S: Final = 0.1
 """The same thing done to several processes within this time is one annotation."""
+NAME_LINES: Final = 4
+CHARACTER_SHARE: Final = 0.018
+"""What a character of a name takes of the width of a figure: on a page where two stand side by side."""
 MOST_TARGETS: Final = 3
 """More targets than these are counted."""
 INSTANT: Final = frozenset({"kill"})
-"""What has no end: it is over when it has begun."""
+"""What is over when it has begun, unless it has an end: a broker that is killed may be started again."""
 
 _ROLES: Final = frozenset({"consumers", "producers"})
 """All of a role."""
@@ -42,7 +46,7 @@ class _Span:
 
 
 def annotations_of(faults: Sequence[Row], first: float, last: float) -> list[Row]:
-    """Rows {from, to, what} of what was carried out, from rows of the table `faults`, in the order of their begins.
+    """Rows {from, to, what, level} of what was carried out, from rows of the table `faults`, in order of their begins.
 
     What began before the run lasts from its `first` second on, what never ended to its `last`.
     """
@@ -54,7 +58,19 @@ def annotations_of(faults: Sequence[Row], first: float, last: float) -> list[Row
         else:
             known = together[place]
             together[place] = replace(known, targets=(*known.targets, *span.targets))
-    return [span.row() for span in together]
+    rows = [span.row() for span in together]
+    return [{**row, "level": level} for row, level in zip(rows, _levels(rows, last - first), strict=True)]
+
+
+def _levels(rows: Sequence[Row], seconds: float) -> list[int]:
+    """In which line, from the top, the name of each has room beside those before it; none on the last line may have."""
+    free = [-math.inf] * NAME_LINES
+    levels = []
+    for row in rows:
+        level = next((at for at, since in enumerate(free) if since <= row["from"]), NAME_LINES - 1)
+        free[level] = row["from"] + seconds * CHARACTER_SHARE * (len(row["what"]) + 1)
+        levels.append(level)
+    return levels
 
 
 def _spans(faults: Sequence[Row], first: float, last: float) -> Iterator[_Span]:
@@ -62,17 +78,16 @@ def _spans(faults: Sequence[Row], first: float, last: float) -> Iterator[_Span]:
     done = sorted((row for row in faults if row["error"] is None), key=lambda row: float(row["second"]))
     for row in done:
         who, at = (row["kind"], row["target"]), row["second"]
-        if row["kind"] in INSTANT:
-            yield _Span(row["kind"], (row["target"],), row["detail"], at, at)
-            continue
         earlier = begun.pop(who, None)
         if row["action"] == "begin":
             begun[who] = row
         # A delay that grows in steps is one span for each of them.
-        if earlier or row["action"] == "end":
+        if row["action"] == "end" or (earlier and row["kind"] not in INSTANT):
             yield _span(row, earlier, at, first)
+        elif earlier:
+            yield _span(earlier, earlier, earlier["second"], first)
     for row in begun.values():
-        yield _span(row, row, last, first)
+        yield _span(row, row, row["second"] if row["kind"] in INSTANT else last, first)
 
 
 def _span(row: Row, earlier: Row | None, ends: float, first: float) -> _Span:

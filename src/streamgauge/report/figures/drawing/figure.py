@@ -166,9 +166,15 @@ def _done(annotations: Sequence[Row]) -> list[alt.Chart]:
     tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
     begin = alt.Chart(alt.NamedData(ANNOTATIONS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
     line = begin.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(tooltip=tips)
-    name = begin.mark_text(align="left", dx=3, **_NAME)
-    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(annotations) <= MOST_NAMED else []
-    return [spans(ANNOTATIONS, "orange", tips), line, *names]
+    levels = sorted({row["level"] for row in annotations}) if len(annotations) <= MOST_NAMED else []
+    return [spans(ANNOTATIONS, "orange", tips), line, *(_span_names(begin, level) for level in levels)]
+
+
+def _span_names(begin: alt.Chart, level: int) -> alt.Chart:
+    """The names in one of the lines from the top."""
+    here = begin.transform_filter(alt.FieldEqualPredicate(field="level", equal=level))
+    text: alt.Chart = here.mark_text(align="left", dx=3, **_NAME)
+    return text.encode(alt.Text("what:N"), y=alt.value(1 + level * (SMALLEST_TEXT + 1)))
 
 
 def spans(data: str, color: str, tooltip: Sequence[alt.Tooltip] = ()) -> alt.Chart:

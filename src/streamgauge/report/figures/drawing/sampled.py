@@ -1,7 +1,9 @@
 """Lines whose points have times of their own, as samples have, over the time of the run; and the limits of a policy."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import altair as alt
@@ -66,9 +68,31 @@ def _shown(value: float | None) -> float | None:
     return value if value is None or value % 1 == 0 else rounded(value)
 
 
-def present(lines: Iterable[Line]) -> list[Line]:
-    """The lines that have a value anywhere."""
-    return [line for line in lines if line.highest is not None]
+def present(lines: Iterable[Line], span: tuple[float, float] | None = None) -> list[Line]:
+    """The lines that have a value anywhere in the time that is shown, and what they have of it.
+
+    What lies outside would make the axis longer than what is seen; at the ends there are values between two points.
+    """
+    shown = lines if span is None else (replace(line, points=within(line.points, *span)) for line in lines)
+    return [line for line in shown if line.highest is not None]
+
+
+def within(points: Sequence[tuple[float, float | None]], first: float, last: float) -> list[tuple[float, float | None]]:
+    """The points from one second to another, by their order, with one at each end where a line crosses it."""
+    inside: list[tuple[float, float | None]] = []
+    for before, after in pairwise([(-math.inf, None), *points, (math.inf, None)]):
+        if first <= before[0] <= last:
+            inside.append(before)
+        inside += [(edge, _between(before, after, edge)) for edge in (first, last) if before[0] < edge < after[0]]
+    return [point for point in inside if point[1] is not None or first < point[0] < last]
+
+
+def _between(before: tuple[float, float | None], after: tuple[float, float | None], at: float) -> float | None:
+    """The value of a line between two points; None where one of them is not known."""
+    if before[1] is None or after[1] is None:
+        return None
+    share = (at - before[0]) / (after[0] - before[0])
+    return before[1] + share * (after[1] - before[1])
 
 
 def thinned(lines: Sequence[Line]) -> str:

@@ -57,10 +57,17 @@ PANEL_HEIGHT: Final = 160
 """Pixels of a figure that stands above others over one time axis, or beside another."""
 
 HEAT_SCALE: Final[dict[str, Any]] = {
-    "range": ["rgba(86,180,233,0.12)", "rgba(0,114,178,0.75)", "rgba(213,94,0,1)"],
+    "range": [
+        "rgba(86,180,233,0.12)",
+        "rgba(0,114,178,0.7)",
+        "rgba(92,70,190,0.9)",
+        "rgba(190,52,140,1)",
+        "rgba(232,110,20,1)",
+    ],
     "interpolate": "rgb",
 }
-"""From nearly nothing, whatever the background, over blue to orange: what is much stands out on white and on black."""
+"""From nearly nothing, whatever the background, over blue and purple to orange: what is much stands out on white and
+on black. Between blue and orange alone there would be grey, which says nothing."""
 HEAT_LEGEND: Final[dict[str, Any]] = {"orient": "top", "gradientLength": 200, "symbolType": "square", "tickCount": 4}
 
 

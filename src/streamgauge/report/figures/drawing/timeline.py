@@ -67,12 +67,9 @@ def seconds_per_point(seconds: int) -> int:
 
 def phases(result: Result) -> list[Row]:
     """Warm-up and drain, as spans of seconds."""
-    spans = {phase.name: (phase.from_ns, phase.to_ns) for phase in result.run.phases}
-    if "measure" not in spans:
-        return []
-    zero = spans["measure"][0]
+    spans = _spans(result)
     return [
-        {"from": rounded((spans[name][0] - zero) / 1e9), "to": rounded((spans[name][1] - zero) / 1e9), "phase": name}
+        {"from": rounded(spans[name][0]), "to": rounded(spans[name][1]), "phase": name}
         for name in ("warmup", "drain")
         if name in spans and spans[name][1] > spans[name][0]
     ]
@@ -80,12 +77,28 @@ def phases(result: Result) -> list[Row]:
 
 def _span(result: Result) -> tuple[float, float] | None:
     """From which second to which one the run lasted, where that is known; the seconds at its edges are cut."""
-    phases = result.run.phases
-    zero = next((phase.from_ns for phase in phases if phase.name == "measure"), None)
+    edges = [edge for ends in _spans(result).values() for edge in ends]
+    return (min(edges), max(edges)) if edges else None
+
+
+def _spans(result: Result) -> dict[str, tuple[float, float]]:
+    """The phases in seconds since the begin of the measure phase; none where that did not come.
+
+    A run that failed notes no drain; what it recorded after its load is shown as one.
+    """
+    zero = next((phase.from_ns for phase in result.run.phases if phase.name == "measure"), None)
     if zero is None:
-        return None
-    edges = [(edge - zero) / 1e9 for phase in phases for edge in (phase.from_ns, phase.to_ns)]
-    return min(edges), max(edges)
+        return {}
+    spans: dict[str, tuple[float, float]]
+    spans = {phase.name: ((phase.from_ns - zero) / 1e9, (phase.to_ns - zero) / 1e9) for phase in result.run.phases}
+    loaded, last = (
+        max(ends[1] for ends in spans.values()),
+        max((each.second + 1 for each in result.timeline), default=0),
+    )
+    if "drain" not in spans and last > loaded + 1:
+        ended = result.run.ended_monotonic_ns
+        spans["drain"] = (loaded, float(last) if ended is None else max(loaded, min(last, (ended - zero) / 1e9)))
+    return spans
 
 
 def _row(result: Result, second: TimelineSecond, late: Row, edges: tuple[float, ...]) -> Row:

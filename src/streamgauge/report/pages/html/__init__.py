@@ -1,5 +1,6 @@
 """report.html: one file that needs no network; every figure drawn from data that is in it once."""
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -8,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from streamgauge.domain.text.numbers import facts, moment
 from streamgauge.report.figures.drawing.figure import Figure
@@ -16,7 +17,14 @@ from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
 from streamgauge.report.pages.html.charts import columns, placed, specs
 from streamgauge.report.pages.html.library import bundle
-from streamgauge.report.pages.html.tables import delivery_tables, held_back, pipeline_tables, process, step_tables
+from streamgauge.report.pages.html.tables import (
+    delivery_tables,
+    held_back,
+    lacking,
+    pipeline_tables,
+    process,
+    step_tables,
+)
 from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.result import Result
 from streamgauge.result.model.verdict import CheckResult
@@ -26,6 +34,7 @@ __all__ = ["Card", "bundle", "cards", "page_of", "scripted", "to_html"]
 _TEMPLATES: Final = files("streamgauge.report").joinpath("pages", "html", "template")
 _SCRIPTS: Final = ("elements", "data", "charts", "plots", "time", "switches", "exports", "page")
 """In the order in which they stand in the page: each knows those before it."""
+_JOINTS: Final = re.compile(r"(?<=[a-z])([._])(?=[a-z])")
 _TONES: Final = {True: "good", False: "bad", None: "doubt"}
 _DIAGNOSED: Final = frozenset(
     {
@@ -92,6 +101,7 @@ def _told(result: Result) -> dict[str, Any]:
         "where": words.on_what(run, result.throughput.measured_seconds),
         "cards": cards(result),
         "latencies": latencies,
+        "lacking": lacking(latencies),
         "why_censored": words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
         "heads": words.heads(),
         "expectations": [(each, words.found(each)) for each in result.expectations],
@@ -134,6 +144,13 @@ def _read(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(_read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    made.filters["breakable"] = breakable
+    return made
+
+
+def breakable(text: str) -> Markup:
+    """A text, escaped, whose long names may go on in the next line after a dot or an underscore."""
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped

@@ -1,6 +1,7 @@
 """Figures on the page: their place, their charts, and the data that they share."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,19 +28,22 @@ VARIANTS: Final = {
     "cpu": {"group": {"worker": "cpu-processes"}},
 }
 """Figures that take the place of another at a switch, as far as the report has them."""
-_ABOUT: Final[Mapping[str, Sequence[str]]] = {
-    "rates": ("throughput",),
-    "latency": ("latency.end_to_end",),
-    "ack-latency": ("latency.ack",),
-    "percentiles": ("latency.end_to_end", "latency.ack"),
-    "cdf": ("latency.end_to_end", "latency.ack"),
-    "heat": ("latency.end_to_end",),
-    "lag": ("lag",),
-    "partition-lag": ("lag",),
-    "recovery": ("recovery",),
-    "waterfall": ("pipeline.stages",),
+_SHAPE: Final = r"(p\w+|min|max)_ms"
+_ABOUT: Final[Mapping[str, re.Pattern[str]]] = {
+    "rates": re.compile(r"throughput\.\w+_per_second"),
+    "latency": re.compile(r"latency\.end_to_end\.\w+\.(p50|p99|max)_ms"),
+    "ack-latency": re.compile(r"latency\.ack\.\w+\.(p50|p99|max)_ms"),
+    "percentiles": re.compile(rf"latency\.(end_to_end|ack)\.\w+\.{_SHAPE}"),
+    "cdf": re.compile(rf"latency\.(end_to_end|ack)\.\w+\.{_SHAPE}"),
+    "heat": re.compile(rf"latency\.end_to_end\.response\.{_SHAPE}"),
+    "lag": re.compile(r"lag\.(committed|position|outstanding)\.\w+"),
+    "partition-lag": re.compile(r"lag\.committed\.\w+"),
+    "lag-heat": re.compile(r"lag\.committed\.\w+"),
+    "time-lag": re.compile(r"lag\.time_lag\.\w+"),
+    "recovery": re.compile(r"recovery\.\w+"),
+    "waterfall": re.compile(r"pipeline\.stages\.\d\.(mean|p50|p99)_ms"),
 }
-"""Which figures of the result a chart shows, by how their paths begin."""
+"""Which figures of the result a chart shows, by their paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ def as_placed(figures: Sequence[Figure]) -> list[Placed]:
 
 
 def _doubt(result: Result, figure: Figure) -> str:
-    return belief.doubted(result.trust, _ABOUT.get(figure.name, ()))
+    shows = _ABOUT.get(figure.name)
+    return belief.doubted(result.trust, shows) if shows else ""
 
 
 def _tables(figure: Figure) -> list[str]:

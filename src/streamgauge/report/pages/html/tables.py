@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, percent, significant, size, whole
-from streamgauge.report.pages import details, pipeline, pressure
+from streamgauge.domain.text.numbers import UNKNOWN, cores, listed, milliseconds, percent, significant, size, whole
+from streamgauge.report.pages import details, pipeline, pressure, words
 from streamgauge.report.pages.pressure import redeliveries, scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ProcessUsage
@@ -17,6 +17,15 @@ class TextTable:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: int
+
+
+def lacking(lines: Sequence[words.LatencyLine]) -> list[str]:
+    """Which figures of which latencies are missing, and why."""
+    whose: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        if line.reason:
+            whose.setdefault((line.lacking, line.reason), []).append(f"{line.path} {line.kind}".strip())
+    return [f"{f'{figure} of ' if figure else ''}{listed(names)}: {why}" for (figure, why), names in whose.items()]
 
 
 def held_back(result: Result) -> list[TextTable]:

@@ -236,14 +236,18 @@ def sampling(result: Result) -> str:
 
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
-    return [_recovery(row, f"recovery.{place}", result.trust) for place, row in enumerate(result.recovery or [])]
+    found = result.recovery or []
+    several = len({row.group for row in found}) > 1
+    return [_recovery(row, f"recovery.{place}", result.trust, several=several) for place, row in enumerate(found)]
 
 
-def _recovery(row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust]) -> Sequence[str]:
+def _recovery(row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust], *, several: bool) -> Sequence[str]:
+    """The group is named where there are several."""
+
     def shown(name: str, words: Callable[[float | None], str]) -> str:
         return cell(getattr(row, name), trust.get(f"{path}.{name}"), words)
 
-    group = f" of {row.group}" if row.group is not None else ""
+    group = f" of {row.group}" if several and row.group is not None else ""
     peak = shown("peak", whole)
     return (
         f"{row.cause} {row.detail or ''}".strip(),

@@ -190,7 +190,7 @@ def stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[st
                 continue
             low, high = bounds[f"{name}_ms"], bounds[f"{name}_high_ms"]
             trust = limits.of_latency(value, low, high)
-            because = [] if trust == "believed" else [f"its ends are known to within {milliseconds(high - low)}"]
+            because = [] if trust == "believed" else ["begin and end of the stage are not known that exactly"]
             yield (
                 path,
                 FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because),

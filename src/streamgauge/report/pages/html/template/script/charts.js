@@ -6,6 +6,8 @@
 const LOGARITHMIC = new Set(["log", "symlog"]);
 const STACK_HEIGHT = 150;
 const Y_EXTENT = 60;
+const AXIS_ROOM = 80;
+const LEAST_PANEL = 120;
 // Labels of logarithmic axes; those outside of a scale are left out by it.
 const LOG_TICKS = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap(power => [1, 2, 5].map(each => each * 10 ** power));
 
@@ -84,10 +86,20 @@ function stack(spec, isLast) {
       unit.encoding.x = {...unit.encoding.x, title: null, axis: {...unit.encoding.x.axis, labels: false, title: null}};
 }
 
+/** Makes panels as wide as their place allows, with room for the labels of their axes. */
+function fitPanels(spec, width) {
+  const panels = spec.vconcat ?? spec.hconcat ?? spec.concat;
+  const across = spec.vconcat ? 1 : spec.hconcat ? panels.length : Math.min(spec.columns ?? panels.length, panels.length);
+  for (const panel of panels) panel.width = Math.max(LEAST_PANEL, Math.floor(width / across) - AXIS_ROOM);
+}
+
 /** The chart of a figure as the page draws it, and what is known of its parts. */
-function pageSpec(drawing, {scale, stacked, isLast}) {
+function pageSpec(drawing, {scale, stacked, isLast, width}) {
   const spec = structuredClone(drawing.spec);
-  if (isPanels(spec)) return {spec, parts: new Map()};
+  if (isPanels(spec)) {
+    fitPanels(spec, width);
+    return {spec, parts: new Map()};
+  }
   if (scale && canChangeScale(spec)) changeScale(spec, scale);
   roundTicks(spec);
   if (stacked) stack(spec, isLast);

@@ -35,7 +35,9 @@ class Plot {
     const {drawing, source} = this, kind = this.choice("scale");
     const stack = all("[data-figure]", this.figure.parentElement);
     const isLast = this.place === stack.at(-1);
-    const {spec, parts} = pageSpec(drawing, {scale: kind === "own" ? null : kind, stacked: this.stacked, isLast});
+    const {spec, parts} = pageSpec(drawing, {
+      scale: kind === "own" ? null : kind, stacked: this.stacked, isLast, width: this.place.clientWidth,
+    });
     const datasets = Object.fromEntries(Object.keys(drawing.names).map(name => [name, rows(source, name)]));
     const options = {renderer: "svg", actions: false, ast: true, config: lookOf(drawing)};
     const canvas = make("div", {className: "canvas"});
