@@ -142,6 +142,20 @@ def test_a_message_that_is_delivered_again_tells_its_deliveries(tmp_path: Path) 
     assert details[6] == "delivery 2, test/3@41, written to the topic of dead letters"
 
 
+def test_a_message_of_a_retry_topic_tells_when_it_was_due(tmp_path: Path) -> None:
+    """That is before it came, and not a time at which it comes again."""
+    run = RunWriter(tmp_path / "retried")
+    row = {"topic": [0, 1], "group": 0, "producer": 0, "seq": 7, "partition": 3, "offset": [40, 2]}
+    deliveries = {"delivery_count": [1, 2], "deadline_ms": [None, 2_000], "received_ns": [SECOND, 2_001 * MS]}
+    run.events("received", row | deliveries | {"consumer": 1, "poll": 5, "size_bytes": 100})
+    run.facts(wall_ns=0, monotonic_ns=0)
+
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+    told = [(each["event"], each["detail"]) for each in life["events"]]
+    assert [event for event, _ in told] == ["received", "due again", "received"]
+    assert told[1][1] == "delivery 2, from its retry topic"
+
+
 def test_a_message_of_another_run_is_found_by_its_offset(folder: RunFolder, tmp_path: Path) -> None:
     run = RunWriter(tmp_path / "foreign")
     row = {"topic": 0, "group": 0, "consumer": 1, "poll": [5], "partition": 3, "offset": 9, "received_ns": SECOND}

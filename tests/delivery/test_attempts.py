@@ -54,6 +54,15 @@ def test_one_that_comes_before_its_deadline_is_early() -> None:
     assert found.delays_ns == [-1]
 
 
+def test_a_message_of_a_retry_topic_tells_itself_when_it_was_due() -> None:
+    """Whatever is known of the deliveries before it, of which a kill leaves some that nobody recorded."""
+    again = delivery(SECOND, 2, 104)._replace(due_ns=103)
+    assert redeliveries([delivery(FIRST, 1, 5), again], []).delays_ns == [1]
+    assert redeliveries([again], []).delays_ns == [1]
+    assert redeliveries([delivery(FIRST, 1, 5)._replace(due_ns=3)], []).delays_ns == []
+    assert redeliveries([again._replace(due_ns=105)], []).counts["early"] == 1
+
+
 def test_of_several_deliveries_before_it_the_earliest_deadline_counts() -> None:
     """As after a crash between the writing of a message and its commit: nothing tells which of them it follows."""
     rows = [delivery(FIRST, 1, 5), delivery(SECOND, 1, 60), delivery(THIRD, 2, 110)]

@@ -19,7 +19,7 @@ from streamgauge.delivery.markers.wire import count_in
 from streamgauge.delivery.retries.decisions import Retries
 from streamgauge.delivery.retries.wire import COUNT_HEADER, Origin, origin_in
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import Block, ClientSpec, Fetched
+from streamgauge.domain.blocks import NULL_INT64, Block, ClientSpec, Fetched
 from streamgauge.domain.clock import NS_PER_MS, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.retrying import FakeRetryLogs, FakeRetryReader
@@ -49,10 +49,14 @@ class Bench:
     dead: Callable[[], list[int]]
     """Sequences of the dead letters."""
     committed: Callable[[], dict[tuple[int, int], int]]
+    ahead_ns: Callable[[], int] = lambda: 0
+    """How far the wall clock is ahead."""
     received: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Sequence, number of the delivery, topic, and when it came."""
     told: list[tuple[int, int, str, int]] = field(default_factory=list)
     """Sequence, number of the delivery, outcome, and when that was told."""
+    due_ms: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Of each sequence and number of a delivery, when it was due, as it is told."""
 
     def poll(self) -> Fetched | None:
         """One poll, noted."""
@@ -63,6 +67,8 @@ class Bench:
             seqs, numbers = fetched.stamps["seq"].tolist(), fetched.deliveries.tolist()
             now_ns = self.now_ns()
             self.received += [(*row, now_ns) for row in zip(seqs, numbers, topics, strict=True)]
+            assert fetched.deadline_ms is not None
+            self.due_ms |= dict(zip(zip(seqs, numbers, strict=True), fetched.deadline_ms.tolist(), strict=True))
         return fetched
 
     def settle(self, fetched: Fetched, fails: Callable[[int, int], bool]) -> None:
@@ -155,7 +161,7 @@ def on_a_broker(broker: EmbeddedBroker, topic: str) -> Iterator[Bench]:
         return {divmod(place, PARTITIONS): offset for place, offset in enumerate(known) if offset}
 
     with closing(reader_of(broker, topic, group)) as reader:
-        yield Bench(reader, monotonic_ns, dead, committed)
+        yield Bench(reader, monotonic_ns, dead, committed, lambda: clock_pair().ahead_ns)
 
 
 @pytest.fixture(params=["in memory", pytest.param("on a broker", marks=pytest.mark.kafka)])
@@ -204,6 +210,20 @@ def test_nothing_comes_before_it_is_due(bench: Bench) -> None:
     failed = {(seq, number): at_ns for seq, number, outcome, at_ns in bench.told if outcome == "released"}
     assert len(failed) == 2 * COUNT
     assert all(came[seq, number + 1] - at_ns >= DELAYS_NS[number - 1] for (seq, number), at_ns in failed.items())
+
+
+def test_each_redelivery_tells_when_it_was_due(bench: Bench) -> None:
+    """In milliseconds of the wall clock, from when it failed; what comes first from the topic was not due again."""
+    bench.run(lambda _seq, number: number < 3, 3 * COUNT)
+    came = {(seq, number): at_ns for seq, number, _, at_ns in bench.received}
+    failed = {(seq, number): at_ns for seq, number, outcome, at_ns in bench.told if outcome == "released"}
+    ahead_ms = bench.ahead_ns() / NS_PER_MS
+    assert {bench.due_ms[seq, 1] for seq in range(COUNT)} == {NULL_INT64}
+    for (seq, number), at_ns in failed.items():
+        wanted_ms = (at_ns + DELAYS_NS[number - 1]) / NS_PER_MS + ahead_ms
+        due_ms = bench.due_ms[seq, number + 1]
+        assert wanted_ms - 20 <= due_ms <= wanted_ms + 1
+        assert due_ms <= came[seq, number + 1] / NS_PER_MS + ahead_ms + 1
 
 
 def test_what_is_held_back_is_not_passed(bench: Bench) -> None:

@@ -101,6 +101,11 @@ class Histories:
             foreign = {"group": group, "topic": 0, "partition": 0, "offset": 999, "received_ns": 1, "delivery_count": 1}
             self.received.append({**dict.fromkeys(_RECEIVED.names), **foreign})
 
+    def due_ns(self, row: dict[str, Any]) -> int | None:
+        """What a message of a retry topic says of itself."""
+        says = self.carrier.delays_ms and row["deadline_ms"] is not None
+        return row["deadline_ms"] * NS_PER_MS - AHEAD if says else None
+
     def redeliveries(self, group: int) -> Redeliveries:
         """What the definition says of a group; with delays, a delivery that was released is due again after its own."""
         delays_ms = self.carrier.delays_ms
@@ -127,6 +132,7 @@ class Histories:
                     row["received_ns"],
                     row["processed_ns"],
                     deadline_ns(row),
+                    self.due_ns(row),
                 )
                 for row in mine
             ],

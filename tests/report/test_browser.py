@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.report.conftest import credited, fault, hysteresis, scored
+from tests.report.conftest import credited, fault, faulty, hysteresis, scored
 from tests.report.seen import See, report
 
 from streamgauge.domain.folder.facts import RunFolder
@@ -135,6 +135,22 @@ def test_lag_backpressure_and_recovery_are_drawn(make: Make, see: See, policy: A
     assert seen.complaints == []
     assert seen.requests == [path.as_uri()]
     assert seen.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_panels_are_as_wide_as_the_window_lets_them_be(make: Make, see: See) -> None:
+    """Made smaller as a picture, their text could not be read; they are drawn again."""
+    shrunk = """(() => {
+        const drawing = document.querySelector("#recovery svg.marks");
+        return drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+    })()"""
+    seen = see(report(make(faulty)), width=1400)
+    assert seen.ask(
+        "Object.keys(JSON.parse(document.querySelector('#specs').textContent).figures.recovery.spec)"
+    ).count("vconcat")
+    assert seen.ask(shrunk) > 0.95
+    seen.page.set_viewport_size({"width": 390, "height": 900})
+    seen.wait(f"{shrunk} > 0.9")
+    assert seen.complaints == []
 
 
 def test_light_dark_and_print_have_their_colours(make: Make, see: See) -> None:

@@ -44,6 +44,8 @@ class Delivery(NamedTuple):
     """When it was processed; None where it never was."""
     deadline_ns: int | None
     """When it was due again unless it was acknowledged; of one that was to come again, when it was due then."""
+    due_ns: int | None = None
+    """When it was due itself, as a message of a retry topic says; None where nothing says it."""
 
 
 class Attempt(NamedTuple):
@@ -162,11 +164,13 @@ def _end(row: Delivery) -> int:
 def _deadline_before(
     row: Delivery, deliveries: Iterable[Delivery], said: Mapping[_Key, Mapping[str, int]], in_place: bool
 ) -> int | None:
-    """The deadline of the delivery before this one; None where it is not known.
+    """When this delivery was due: as it says, or else the deadline of the one before it; None where that is not known.
 
     After a crash there may be several before it, and nothing tells which of them this one follows: the earliest counts,
     so that none is called early which was not.
     """
+    if row.due_ns is not None and row.number > 1:
+        return row.due_ns
     before = (each for each in deliveries if each.number == row.number - 1)
     ends = (_deadline(each, said.get(_key(each), {}), in_place) for each in before)
     return min((end for end in ends if end is not None), default=None)

@@ -161,7 +161,8 @@ class Fetched:
     deliveries: NDArray[np.int32] | None = None
     """Which delivery of its message each is, from 1; None where nothing redelivers."""
     deadline_ms: NDArray[np.int64] | None = None
-    """By the broker's clock, when each is due again unless it is acknowledged; None where nothing redelivers."""
+    """By the broker's clock, when each is due again unless it is acknowledged; of one from a retry topic, when it was
+    due itself. None where nothing redelivers."""
     contents: Callable[[], Sequence[tuple[bytes | None, bytes | None]]] = tuple
     """Gives value and key of each message as they came."""
 

@@ -69,9 +69,7 @@ RECEIVED = Schema(
         may("processed_ns", _I64, "end of processing; null if it never ended, or the consumer does not process"),
         must("size_bytes", _I32, "value size"),
         may("delivery_count", _I32, "delivery number of the message, from 1; null where nothing redelivers"),
-        may(
-            "deadline_ms", _I64, "wall-clock time, by the broker, after which it is delivered again if not acknowledged"
-        ),
+        may("deadline_ms", _I64, "broker's time when due again unless acknowledged; of a retry topic: when it was due"),
         may("intact", _BOOL, "whether the checksum matches; null if it was not verified"),
         may(
             "empty_ns",

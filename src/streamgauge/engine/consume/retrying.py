@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
 from streamgauge.delivery.deliveries import DeliveryKey, attempt_rows, each_settled
 from streamgauge.delivery.retries.decisions import HeldBack, Retries, after_failure, due_ms, level_of, ripe
-from streamgauge.domain.blocks import Block, Committed, Fetched, Place
+from streamgauge.domain.blocks import NULL_INT64, Block, Committed, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.engine.fake import FakeLog, FakeReader
 
@@ -69,8 +69,10 @@ class FakeRetryReader:
         if fetched is None:
             return None
         partition, topic = int(fetched.partition[0]), int(np.asarray(fetched.topic))
-        numbers = [self._logs.told.get((topic, partition, offset), (1, 0))[0] for offset in fetched.offset.tolist()]
-        return replace(fetched, deliveries=np.array(numbers, np.int32))
+        first = (1, NULL_INT64)
+        told = [self._logs.told.get((topic, partition, offset), first) for offset in fetched.offset.tolist()]
+        numbers, dues = np.array(told, np.int64).T
+        return replace(fetched, deliveries=numbers.astype(np.int32), deadline_ms=dues)
 
     def ends(self) -> list[tuple[int, int, int]]:
         """None: there are no transactions here."""

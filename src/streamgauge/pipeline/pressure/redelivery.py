@@ -76,6 +76,7 @@ def delivered(
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
         # What was sent again before it was read here had been read before, by a consumer that died.
         f"if({REDELIVERED}_ns < first.{RECEIVED_NS}, null, {_deadline(carrier, ahead_ns)}) as deadline_ns",
+        f"if(number > 1, {_due(carrier, ahead_ns)}, null) as due_again_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
@@ -91,13 +92,18 @@ def delivered(
         if carried.limit is None
         else f"max(number) over ({of_message}) > {carried.limit} as is_spent",
         f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
-        f"{RECEIVED_NS} - min(deadline_ns) over ({ordered}) as delay_ns",
+        f"{RECEIVED_NS} - coalesce(due_again_ns, min(deadline_ns) over ({ordered})) as delay_ns",
     )
 
 
 def _sent_to(topics: int) -> str:
     """SQL for the topic that a message was sent to: retry topics stand behind these, level by level."""
     return f"topic % {topics} as topic"
+
+
+def _due(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
+    """SQL for when a redelivery was due, as a message of a retry topic says itself; null where nothing says it."""
+    return f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L" if carrier.delays_ms else "cast(null as bigint)"
 
 
 def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:

@@ -190,7 +190,9 @@ class _Teller:
         yield self._event(row["received_ns"], "received", told)
         if row["deadline_ms"] is not None:
             due_ns = row["deadline_ms"] * NS_PER_MS - self.facts.wall_ns + self.facts.monotonic_ns
-            yield self._event(due_ns, "due again", f"delivery {row['delivery_count']}, unless it is acknowledged")
+            is_past = due_ns <= row["received_ns"]
+            what = "from its retry topic" if is_past else "unless it is acknowledged"
+            yield self._event(due_ns, "due again", f"delivery {row['delivery_count']}, {what}")
         if row["started_ns"] is not None:
             yield self._event(row["started_ns"], "started", f"processing {who}")
         if row["processed_ns"] is not None:

@@ -11,11 +11,13 @@ from itertools import islice
 from typing import Any, Final
 
 import confluent_kafka as ck
+import numpy as np
 from confluent_kafka import KafkaException
+from numpy.typing import NDArray
 
 from streamgauge.delivery.retries.decisions import MAIN, Retries, level_of, ripe
 from streamgauge.delivery.retries.wire import AT_ONCE_MS, COUNT_HEADER, due_in
-from streamgauge.domain.blocks import MAX_SIZE_BYTES, ClientSpec, Fetched, Place, Settings
+from streamgauge.domain.blocks import MAX_SIZE_BYTES, NULL_INT64, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.carriers.around import AroundReader
@@ -64,7 +66,8 @@ class RetryReader(AroundReader):
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         self.acknowledgements = RetryTopics(producer, spec.topics, given.retries, given.topics, given.ahead_ns)
-        self._reader.handed = self.acknowledgements.take
+        self._reader.handed = self._take
+        self._handed: Sequence[Any] = ()
         self.commits = WrittenCommits(self._reader.commits, self.acknowledgements)
         self.acknowledgements.confirm = self._confirm
 
@@ -86,7 +89,12 @@ class RetryReader(AroundReader):
                 return self._ripe(place, most, now_ms)
             return 0 if self._is_for_due else most
 
-        return self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
+        fetched = self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
+        return fetched and replace(fetched, deadline_ms=_dues_of(self._handed, fetched.count))
+
+    def _take(self, messages: list[Any]) -> None:
+        self._handed = messages
+        self.acknowledgements.take(messages)
 
     def _confirm(self) -> None:
         """Commit what may be committed, and hear what the group says of it."""
@@ -115,6 +123,12 @@ class RetryReader(AroundReader):
 
     def _is_retry(self, place: Place) -> bool:
         return level_of(place[0], self._topics) > MAIN
+
+
+def _dues_of(messages: Sequence[Any], count: int) -> NDArray[np.int64]:
+    """When each message was due, in ms since 1970; null of those that do not say it."""
+    dues = np.fromiter(map(_due_of, messages), np.int64, count)
+    return np.where(dues == AT_ONCE_MS, NULL_INT64, dues)
 
 
 def _due_of(message: Any) -> int:

@@ -1,5 +1,8 @@
 // The page comes to life: figures in sight are drawn first, folded ones when they are unfolded.
 
+const RESIZED_MS = 200;
+let resized;
+
 const isFolded = place => place.closest("details:not([open])") !== null;
 
 async function bring(plot) {
@@ -53,6 +56,11 @@ for (const button of all("[data-copies]"))
 
 // Charts follow the width of the window by themselves; what lies above them has to be measured again.
 addEventListener("resize", () => requestAnimationFrame(() => drawnPlots().forEach(plot => plot.measure())));
+// Panels do not: they are drawn again.
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => drawnPlots().filter(plot => plot.hasOtherWidth).forEach(plot => plot.draw()), RESIZED_MS);
+});
 if (matchMedia("(max-width: 63rem)").matches) the(".controls").open = false;
 
 follow();

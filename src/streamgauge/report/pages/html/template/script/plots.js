@@ -30,13 +30,17 @@ class Plot {
   /** What was chosen for this figure, or for all. */
   choice(about) { return this.own[about] ?? choices[about]; }
 
+  /** Whether it consists of panels that were drawn for another width. */
+  get hasOtherWidth() { return isPanels(this.drawing.spec) && Math.abs(this.place.clientWidth - this.forWidth) > 1; }
+
   async draw() {
     this.drawn = true;
+    this.forWidth = this.place.clientWidth;
     const {drawing, source} = this, kind = this.choice("scale");
     const stack = all("[data-figure]", this.figure.parentElement);
     const isLast = this.place === stack.at(-1);
     const {spec, parts} = pageSpec(drawing, {
-      scale: kind === "own" ? null : kind, stacked: this.stacked, isLast, width: this.place.clientWidth,
+      scale: kind === "own" ? null : kind, stacked: this.stacked, isLast, width: this.forWidth,
     });
     const datasets = Object.fromEntries(Object.keys(drawing.names).map(name => [name, rows(source, name)]));
     const options = {renderer: "svg", actions: false, ast: true, config: lookOf(drawing)};
