@@ -56,6 +56,7 @@ KEPT: Final = Path(__file__).parent / "results" / "references.jsonl"
 LATENCIES: Final = (("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9")))
 KINDS: Final = ("service", "response")
 RATES: Final = tuple(f"throughput.{stage}_per_second" for stage in ("sent", "received"))
+NOT_BELIEVED: Final = "not_believed"
 PEAKS: Final = ("lag.committed.max", "lag.outstanding.max")
 
 
@@ -108,7 +109,7 @@ class Measured:
     state: str | None
     """The verdict."""
     because: tuple[str, ...]
-    """Checks of the instrument that did not pass, with their evidence."""
+    """Why figures are not believed."""
     readings: Mapping[str, Reading]
     """By the path of the figure."""
 
@@ -132,7 +133,7 @@ class Published:
 
 HEADS: Final = (
     "row", "system", "sent/s", "received/s", "ack p50", "ack p99", "e2e p50", "e2e p95", "e2e p99", "e2e p99.9",
-    "peak lag", "outstanding",
+    "committed lag, peak", "outstanding, peak",
 )  # fmt: skip
 
 
@@ -316,13 +317,14 @@ def read(kept_in: Path) -> tuple[Session, list[Measured]]:
 
 def measured(row: str, number: int, result: Result) -> Measured:
     """What is kept of one round: the figures of the tables."""
-    checks = [check for check in result.verdict.checks if check.about == "instrument" and check.status != "pass"]
+    found = {path: result.trust[path] for path in _paths() if path in result.trust}
+    doubted = [each for each in found.values() if each.trust == NOT_BELIEVED]
     return Measured(
         row,
         number + 1,
         result.verdict.state,
-        tuple(f"{check.name}: {check.evidence}" for check in checks),
-        {path: _reading(result, path) for path in _paths() if path in result.trust},
+        tuple(dict.fromkeys(reason for each in doubted for reason in each.because)),
+        {path: _reading(result, path) for path in found},
     )
 
 
@@ -388,9 +390,6 @@ def doubts(rounds: Sequence[Measured]) -> list[str]:
     ]
 
 
-NOT_BELIEVED: Final = "not_believed"
-
-
 def _row(row: str, kind: str, rounds: Sequence[Mapping[str, Reading]]) -> tuple[str, ...]:
     def cell(path: str, written: Callable[[float], str]) -> str:
         return spread([found.get(path) for found in rounds], written)
@@ -412,8 +411,8 @@ def _published(known: Published) -> tuple[str, ...]:
 def spread(rounds: Sequence[Reading | None], written: Callable[[float], str]) -> str:
     """The median of the rounds in which a figure is believed or bounded, and from the lowest to the highest.
 
-    The lowest and highest are ends of intervals. In how many rounds the figure has a part is told where one lacks it;
-    where fewer than half have it, there is no median.
+    The lowest and highest are ends of intervals, and left out where they are the same. In how many rounds the figure
+    has a part is told where one lacks it; where fewer than half have it, there is no median.
     """
     known = [each for each in rounds if each is not None]
     if not known:
@@ -424,8 +423,9 @@ def spread(rounds: Sequence[Reading | None], written: Callable[[float], str]) ->
     low = min(each.value if each.low is None else min(each.low, each.value) for each in believed)
     high = max(each.value if each.high is None else max(each.high, each.value) for each in believed)
     mark = "> " if any(each.least for each in believed) else ""
-    some = "" if len(believed) == len(rounds) else f"; {len(believed)} of {len(rounds)} rounds"
-    return f"{mark}{written(median(each.value for each in believed))} ({written(low)} to {written(high)}{some})"
+    told = [] if written(low) == written(high) else [f"{written(low)} to {written(high)}"]
+    told += [] if len(believed) == len(rounds) else [f"{len(believed)} of {len(rounds)} rounds"]
+    return f"{mark}{written(median(each.value for each in believed))}" + (f" ({'; '.join(told)})" if told else "")
 
 
 def offline() -> list[Row]:

@@ -15,12 +15,13 @@ from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
 from streamgauge.report.figures.pipeline import MOST_BATCHES, thinned
-from streamgauge.report.pages import html, pipeline
+from streamgauge.report.pages import html, pipeline, pressure
 from streamgauge.report.pages.belief import Doubted
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
 from streamgauge.result import Result
+from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection, RecoveryScore
 from streamgauge.result.schema import json_schema
 
 Row = dict[str, Any]
@@ -34,18 +35,17 @@ def blank(table: str, **known: Any) -> Row:
 
 
 def stage(name: str, begin: str | None, end: str, mean: float | None, **more: Any) -> Row:
-    figures_ = {} if mean is None else {f"{each}_ms": mean for each in ("mean", "min", "p50", "p90", "p99", "max")}
+    lagging = {} if mean is None else {f"{each}_ms": mean for each in ("mean", "min", "p50", "p90", "p99", "max")}
     return (
-        blank("waterfall", stage=name, to=end, count=1000, share=0.2, error_ms=1.0, **{"from": begin}, **figures_)
-        | more
+        blank("waterfall", stage=name, to=end, count=1000, share=0.2, error_ms=1.0, **{"from": begin}, **lagging) | more
     )
 
 
 def ends(name: str, value: float, error: float) -> Row:
     """A stage whose figures may all be off by so much."""
-    figures_ = ("mean", "min", "p50", "p90", "p99", "max")
-    low = {f"{each}_ms": value - error for each in figures_}
-    return blank("bounds", metric=name, known=True, **low, **{f"{each}_high_ms": value + error for each in figures_})
+    lagging = ("mean", "min", "p50", "p90", "p99", "max")
+    low = {f"{each}_ms": value - error for each in lagging}
+    return blank("bounds", metric=name, known=True, **low, **{f"{each}_high_ms": value + error for each in lagging})
 
 
 def piped(facts: Row, tables: Tables) -> None:
@@ -180,6 +180,28 @@ def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
     ]  # fmt: skip
 
 
+def test_groups_behind_a_pipeline_have_short_names_in_tables(make: Make) -> None:
+    """Those of clients and queries are long, and begin alike."""
+    lagging = LagFigures.model_construct(max=1.0, max_second=2.0, final=0.0, mean=0.5)
+    other = dict.fromkeys(("position", "outstanding", "time_lag"))
+    nothing = dict.fromkeys(RecoveryScore.model_fields) | {"cause": "burst", "target": "producers"}
+    result = assemble(make(piped)).model_copy(
+        update={
+            "lag": LagSection.model_construct(
+                groups=[
+                    GroupLags.model_construct(None, group=name, committed=lagging, **other) for name in ("g", "g-query")
+                ]
+            ),
+            "recovery": [
+                RecoveryScore.model_construct(None, **{**nothing, "quantity": "committed_lag", "group": name})
+                for name in ("g", "g-query")
+            ],
+        }
+    )
+    assert [row[0] for row in pressure.lags(result)] == ["consumers", "query"]
+    assert [row[2] for row in pressure.recoveries(result)] == ["committed lag of consumers", "committed lag of query"]
+
+
 @pytest.mark.parametrize(
     ("error", "trust", "shown"),
     [
@@ -231,7 +253,7 @@ def test_what_comes_from_outside_is_escaped(make: Make) -> None:
     assert EVIL in page.text
 
 
-def test_figures_show_stages_and_batches(make: Make) -> None:
+def test_laggingshow_stages_and_batches(make: Make) -> None:
     folder = make(piped)
     tables: Tables = {}
     piped({"scenario": {}, "topics": [], "groups": []}, tables)

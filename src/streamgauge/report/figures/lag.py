@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import SECONDS, Figure, FigureSource, Row, over_phases, phases_of, tip
-from streamgauge.report.figures.drawing.names import apart
+from streamgauge.report.figures.drawing.names import apart, group_names
 from streamgauge.report.figures.drawing.sampled import DECADES, Line, count_axis, limits_of, present, sampled, thinned
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, HEAT_LEGEND, HEAT_SCALE, PALETTE, PANEL_HEIGHT, color_of
 from streamgauge.report.figures.drawing.thresholds import thresholds
@@ -28,7 +28,6 @@ HEAT: Final = "lag_heat"
 MOST_PARTITIONS: Final = 48
 """Rows of the heat map; of more partitions, those that were furthest behind are shown."""
 PARTITION_HEIGHT: Final = 14
-_OF_PIPELINE: Final = ("consumers", "query")
 LITTLE_LAG: Final = 10
 """Messages that no partition has to be ashamed of."""
 _NOT_SAMPLED: Final = "lag was neither sampled nor computed"
@@ -134,7 +133,7 @@ def _place(source: FigureSource, row: Row) -> str:
     """A partition in words: its number, with its topic and its group where there are several."""
     run = source.result.run
     topics = apart({topic.id: topic.name for topic in run.topics})
-    groups = _group_names(source)
+    groups = group_names(source.result)
     topic = str(topics.get(row["topic"], row["topic"])) if len(topics) > 1 else ""
     group = f"({groups.get(row['group'], row['group'])})" if len(groups) > 1 else ""
     return " ".join(filter(None, (topic, str(row["partition"]), group)))
@@ -195,17 +194,9 @@ def lag_points(source: FigureSource, table: str, column: str, group: int | None)
 def _groups(source: FigureSource) -> list[tuple[int | None, str]]:
     """The groups that have lags, each with what its lines are called by where there are several."""
     found = dict.fromkeys(row["group"] for table in ("lag", "outstanding") for row in source.rows(table))
-    names = _group_names(source)
+    names = group_names(source.result)
     several = len(found) > 1
     return [(group, f", {names.get(group, group)}" if several else "") for group in found]
-
-
-def _group_names(source: FigureSource) -> dict[int, str]:
-    """What groups are called in legends; behind a pipeline there are those of the query and of the consumers."""
-    names = {group.id: group.name for group in source.result.run.groups}
-    if source.result.pipeline and len(names) == len(_OF_PIPELINE):
-        return dict(zip(sorted(names), _OF_PIPELINE, strict=True))
-    return apart(names)
 
 
 def _points(rows: Sequence[Row], value: Callable[[Row], float | None]) -> list[tuple[float, float | None]]:

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Final
 
+from streamgauge.result import Result
+
 _BREAKS: Final = "-_./ "
+_OF_PIPELINE: Final = ("consumers", "query")
+
+
+def group_names(result: Result) -> dict[int, str]:
+    """What groups are called; behind a pipeline there are those of the query and of the consumers."""
+    names = {group.id: group.name for group in result.run.groups}
+    if result.pipeline and len(names) == len(_OF_PIPELINE):
+        return dict(zip(sorted(names), _OF_PIPELINE, strict=True))
+    return apart(names)
 
 
 def apart(names: Mapping[int, str]) -> dict[int, str]:

@@ -15,6 +15,7 @@ from streamgauge.domain.text.numbers import (
     significant,
     whole,
 )
+from streamgauge.report.figures.drawing.names import group_names
 from streamgauge.report.pages.belief import Doubted, cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
@@ -204,8 +205,18 @@ def lags(result: Result) -> list[Sequence[str]]:
         return []
     if not lag.groups:
         return _lags_of("", lag, result.trust, "lag")
-    groups = enumerate(lag.groups)
-    return [row for place, each in groups for row in _lags_of(each.group, each, result.trust, f"lag.groups.{place}")]
+    short = _short_names(result)
+    return [
+        row
+        for place, each in enumerate(lag.groups)
+        for row in _lags_of(short.get(each.group, each.group), each, result.trust, f"lag.groups.{place}")
+    ]
+
+
+def _short_names(result: Result) -> dict[str, str]:
+    """What groups are called in tables, by their names."""
+    short = group_names(result)
+    return {group.name: short[group.id] for group in result.run.groups}
 
 
 def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust], path: str) -> list[Sequence[str]]:
@@ -237,17 +248,18 @@ def sampling(result: Result) -> str:
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
     found = result.recovery or []
-    several = len({row.group for row in found}) > 1
-    return [_recovery(row, f"recovery.{place}", result.trust, several=several) for place, row in enumerate(found)]
+    # A group is named where there are several.
+    names = _short_names(result) if len({row.group for row in found}) > 1 else None
+    return [_recovery(row, f"recovery.{place}", result.trust, names) for place, row in enumerate(found)]
 
 
-def _recovery(row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust], *, several: bool) -> Sequence[str]:
-    """The group is named where there are several."""
-
+def _recovery(
+    row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust], names: Mapping[str, str] | None
+) -> Sequence[str]:
     def shown(name: str, words: Callable[[float | None], str]) -> str:
         return cell(getattr(row, name), trust.get(f"{path}.{name}"), words)
 
-    group = f" of {row.group}" if several and row.group is not None else ""
+    group = f" of {names.get(row.group, row.group)}" if names is not None and row.group is not None else ""
     peak = shown("peak", whole)
     return (
         f"{row.cause} {row.detail or ''}".strip(),
