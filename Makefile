@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check browser prometheus docs bench soak lock clean
+.PHONY: help demo test check browser prometheus docs gallery bench soak lock clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -57,9 +57,13 @@ browser: ## find the browser that report tests need; install it if possible
 prometheus: ## find Prometheus, which tests of metrics need; install it if possible
 	$(call program,promtool,prometheus,metrics)
 
-docs: $(READY) ## generate docs/reference from the code, and a site of all documents in build/site
+docs: $(READY) browser ## generate docs/reference from the code, the README's picture from a run, and a site in build/site
 	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.picture
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+gallery: $(READY) browser ## take the pictures of docs/gallery.md, from new runs (a quarter of an hour)
+	$(BIN)/python -m tools.gallery build/gallery
 
 bench: $(READY) ## benchmark the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks

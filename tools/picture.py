@@ -1,9 +1,16 @@
-"""Make docs/images/report.webp, a picture of a report down to its second figure: `python -m tools.picture RUN`."""
+"""Make docs/images/report.webp, a picture of a report down to its second figure: `python -m tools.picture [RUN]`.
+
+Without RUN, a run folder, it is of a run of `make demo`, which is carried out first.
+"""
 
 import base64
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
+
+from playwright.sync_api import Browser, Page
 
 from streamgauge.domain.folder.facts import RunFolder
 from tools.browser import browser
@@ -12,6 +19,8 @@ PICTURE: Final = Path(__file__).parents[1] / "docs" / "images" / "report.webp"
 WIDTH: Final = 1100
 MOST_BYTES: Final = 250_000
 MARGIN: Final = 16
+DEMO: Final = ("run", "baseline", "--set", "phases.warmup=3s", "--set", "phases.measure=10s")
+"""As in the Makefile."""
 
 POLL_MS: Final = 20
 _END: Final = """() => document.querySelectorAll("figure")[1].getBoundingClientRect().bottom + scrollY"""
@@ -33,24 +42,44 @@ def picture(folder: RunFolder, to: Path) -> None:
     with browser() as started:
         page = started.new_page(viewport={"width": WIDTH, "height": 2_000}, color_scheme="light")
         page.goto(folder.report.resolve().as_uri())
-        # Playwright's own way to wait needs `eval`, which the page forbids.
-        while not page.evaluate("document.documentElement.dataset.figures"):
-            page.wait_for_timeout(POLL_MS)
+        drawn(page)
         height = page.evaluate(_END) + MARGIN
         to.parent.mkdir(parents=True, exist_ok=True)
         png = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
-        webp = started.new_page().evaluate(_AS_WEBP, f"data:image/png;base64,{base64.b64encode(png).decode()}")
-        to.write_bytes(base64.b64decode(webp.partition(",")[2]))
+        to.write_bytes(as_webp(started, png))
+
+
+def drawn(page: Page) -> None:
+    """Wait until all figures of a page are drawn."""
+    # Playwright's own way to wait needs `eval`, which the page forbids.
+    while not page.evaluate("document.documentElement.dataset.figures"):
+        page.wait_for_timeout(POLL_MS)
+
+
+def as_webp(started: Browser, png: bytes) -> bytes:
+    """A picture as WebP."""
+    page = started.new_page()
+    webp = page.evaluate(_AS_WEBP, f"data:image/png;base64,{base64.b64encode(png).decode()}")
+    page.close()
+    return base64.b64decode(webp.partition(",")[2])
 
 
 def main(arguments: list[str]) -> None:
-    """Make the picture of the given run; refuse one that is too large for a README."""
-    if len(arguments) != 1 or not RunFolder(Path(arguments[0])).report.exists():
-        raise SystemExit("usage: python -m tools.picture RUN, where RUN is a run folder with report.html")
-    picture(RunFolder(Path(arguments[0])), PICTURE)
+    """Make the picture of the given run, or of a new one; refuse one that is too large for a README."""
+    if len(arguments) > 1 or (arguments and not RunFolder(Path(arguments[0])).report.exists()):
+        raise SystemExit("usage: python -m tools.picture [RUN], where RUN is a run folder with report.html")
+    with tempfile.TemporaryDirectory(prefix="streamgauge-picture-") as folder:
+        picture(RunFolder(Path(arguments[0]) if arguments else _new_run(Path(folder))), PICTURE)
     size = PICTURE.stat().st_size
     if size > MOST_BYTES:
         raise SystemExit(f"{PICTURE.name} has {size:,} bytes, more than {MOST_BYTES:,}")
+
+
+def _new_run(folder: Path) -> Path:
+    done = subprocess.run([sys.executable, "-m", "streamgauge", *DEMO, "--out", str(folder)], check=False)
+    if done.returncode:
+        raise SystemExit(f"the run ended with exit code {done.returncode}; try again while the machine is quiet")
+    return next(folder.iterdir())
 
 
 if __name__ == "__main__":
