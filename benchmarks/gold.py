@@ -31,7 +31,14 @@ Row = dict[str, Any]
 SHAPES: Final = 32
 SPREAD: Final = 0.55
 """Standard deviation of the logarithm: a p99 of three and a half medians."""
-MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "schedule_delay": 12, "poll": 9_000}
+MEDIANS_US: Final = {
+    "ack": 4_300,
+    "end_to_end": 4_800,
+    "processing": 6_000,
+    "schedule_delay": 12,
+    "poll": 9_000,
+    "poll_per_record": 9_000,
+}
 ABSENT: Final = frozenset(
     {"batch", "flush_wait", "throttle", "own_schedule_delay", "since_record_time", *STAGES, WHOLE}
 )
@@ -118,14 +125,18 @@ def _facts(long: Long) -> RunFacts:
 
 def _counted(long: Long, metric: str, rng: np.random.Generator) -> _Counted:
     """A shape for each second, moved along the buckets by the wave: 256 of them are a factor of two."""
-    path = metric if metric in MEDIANS_US else metric.rpartition("_")[0]
-    median_ns = 1_000 * MEDIANS_US[path]
+    median_ns = 1_000 * median_us(metric)
     shapes = [_shape(rng, median_ns, long.rate) for _ in range(SHAPES)]
     chosen = [shapes[number] for number in rng.integers(0, SHAPES, len(long.windows))]
     moves = [round(WAVE_BUCKETS * math.sin(2 * math.pi * second / WAVE_SECONDS)) for second in long.windows.tolist()]
     buckets = np.concatenate([shape.index + move for shape, move in zip(chosen, moves, strict=True)])
     lengths = [len(shape.index) for shape in chosen]
     return _Counted(buckets, np.concatenate([shape.count for shape in chosen]), np.cumsum([0, *lengths]))
+
+
+def median_us(metric: str) -> int:
+    """The median of a metric, of response and service time alike. KeyError where it has none."""
+    return MEDIANS_US[metric if metric in MEDIANS_US else metric.rpartition("_")[0]]
 
 
 def _shape(rng: np.random.Generator, median_ns: int, messages: int) -> Buckets:

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from benchmarks.gold import PRESENT, median_us
 
 from streamgauge.domain.errors import AnalysisError, BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFolder
@@ -222,3 +223,8 @@ def test_what_an_older_version_left_is_still_reported(
     assert ("csv/latency.csv" in written) == tables
     assert "analysed by an older version" in folder.report.read_text()
     assert "1,000 delivered once" in summary(result)
+
+
+def test_the_benchmark_of_reports_knows_every_metric() -> None:
+    """A new one would end it before it has measured anything."""
+    assert all(median_us(metric) > 0 for metric in PRESENT)
