@@ -10,13 +10,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks.common import analysed, broker, call, heading, idle_share, run, topic, warm_page_cache
-from streamgauge.domain.clock import NS_PER_SECOND, clock_pair
+from streamgauge.domain.clock import clock_pair, utc_text
 from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
 from streamgauge.record.facts import machine, versions
 from streamgauge.report.figures import catalogue
@@ -54,6 +53,7 @@ rounds a figure is of is told where it is not of all. One that is bounded enters
 """
 KEPT: Final = Path(__file__).parent / "results" / "references.jsonl"
 LATENCIES: Final = (("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9")))
+_MACHINE: Final = ("processor", "usable_cores", "memory_bytes", "system")
 KINDS: Final = ("service", "response")
 RATES: Final = tuple(f"throughput.{stage}_per_second" for stage in ("sent", "received"))
 NOT_BELIEVED: Final = "not_believed"
@@ -286,11 +286,8 @@ def _session() -> Session:
 
     changed = " and changes" if git("status", "--porcelain", "--untracked-files=no") else ""
     facts = {name: value for name, value in machine().items() if name in _MACHINE}
-    now = datetime.fromtimestamp(clock_pair().wall_ns / NS_PER_SECOND, UTC)
-    return Session(f"{now:%Y-%m-%d}", git("rev-parse", "--short", "HEAD") + changed, facts, versions())
-
-
-_MACHINE: Final = ("processor", "usable_cores", "memory_bytes", "system")
+    date, _, _ = utc_text(clock_pair().wall_ns).partition("T")
+    return Session(date, git("rev-parse", "--short", "HEAD") + changed, facts, versions())
 
 
 def _write(to: Path, told: Mapping[str, object], *, new: bool = False) -> None:

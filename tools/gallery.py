@@ -15,12 +15,11 @@ from typing import Final
 from playwright.sync_api import Browser
 
 from tools.browser import browser
-from tools.picture import as_webp, drawn
+from tools.picture import opened, save
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "images" / "gallery"
 WIDTH: Final = 1120
 MOST_BYTES: Final = 100_000
-MARGIN: Final = 16
 SHOW: Final = """wanted => {
     const keep = element => wanted.some(name => element.id === name || element.querySelector(`[id="${name}"]`));
     for (const section of document.querySelectorAll("main > section:not(.cards)"))
@@ -79,8 +78,8 @@ GALLERY: Final = (
 def pages(folder: Path, shown: Shown) -> Path:
     """The page of a picture; its runs are carried out where they are not there yet."""
     if shown.experiment:
-        return _experiment(folder / shown.name, *shown.experiment)
-    reports = [_report(folder / shown.name / str(number), *run) for number, run in enumerate(shown.runs)]
+        return _report(folder / shown.name, "experiment", *shown.experiment)
+    reports = [_report(folder / shown.name / str(number), "run", *run) for number, run in enumerate(shown.runs)]
     if len(reports) == 1:
         return reports[0]
     page = folder / shown.name / "comparison.html"
@@ -88,16 +87,12 @@ def pages(folder: Path, shown: Shown) -> Path:
     return page
 
 
-def _report(folder: Path, scenario: str, *settings: str) -> Path:
+def _report(folder: Path, command: str, name: str, *settings: str) -> Path:
+    """The report of a run or an experiment of this name."""
     if not any(folder.glob("*/report.html")):
-        _call("run", scenario, *_set(settings), "--out", str(folder))
+        once = ("--repeat", "1") if command == "experiment" else ()
+        _call(command, name, *_set(settings), *once, "--out", str(folder))
     return next(folder.glob("*/report.html"))
-
-
-def _experiment(folder: Path, name: str, *settings: str) -> Path:
-    if not any(folder.glob("*/*.html")):
-        _call("experiment", name, *_set(settings), "--repeat", "1", "--out", str(folder))
-    return next(folder.glob("*/*.html"))
 
 
 def _set(settings: Sequence[str]) -> Iterator[str]:
@@ -115,21 +110,15 @@ def _call(*arguments: str) -> None:
 
 def picture(started: Browser, page_file: Path, shown: Shown) -> Path:
     """Take the picture: verdict, key figures and the chosen figures."""
-    page = started.new_page(viewport={"width": WIDTH, "height": 2_000}, color_scheme="light")
-    page.goto(page_file.resolve().as_uri())
-    drawn(page)
+    page = opened(started, page_file, WIDTH)
     page.evaluate(SHOW, list(shown.figures))
     lacking = [name for name in shown.figures if page.locator(f'[id="{name}"]').count() == 0]
     if lacking:
         raise SystemExit(f"{page_file} has no figure {', '.join(lacking)}")
+    # Charts follow their new width.
     page.wait_for_timeout(500)
-    height = page.evaluate(END) + MARGIN
-    png = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
     to = FOLDER / f"{shown.name}.webp"
-    to.parent.mkdir(parents=True, exist_ok=True)
-    to.write_bytes(as_webp(started, png))
-    if to.stat().st_size > MOST_BYTES:
-        raise SystemExit(f"{to.name} has {to.stat().st_size:,} bytes, more than {MOST_BYTES:,}")
+    save(started, page, END, to, MOST_BYTES)
     return to
 
 

@@ -38,41 +38,40 @@ _AS_WEBP: Final = """async source => {
 
 
 def picture(folder: RunFolder, to: Path) -> None:
-    """Draw the report of a run, in light colours, and save its top."""
+    """Draw the report of a run, and save its top."""
     with browser() as started:
-        page = started.new_page(viewport={"width": WIDTH, "height": 2_000}, color_scheme="light")
-        page.goto(folder.report.resolve().as_uri())
-        drawn(page)
-        height = page.evaluate(_END) + MARGIN
-        to.parent.mkdir(parents=True, exist_ok=True)
-        png = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
-        to.write_bytes(as_webp(started, png))
+        save(started, opened(started, folder.report, WIDTH), _END, to, MOST_BYTES)
 
 
-def drawn(page: Page) -> None:
-    """Wait until all figures of a page are drawn."""
+def opened(started: Browser, report: Path, width: int) -> Page:
+    """A page with all its figures drawn, in light colours."""
+    page = started.new_page(viewport={"width": width, "height": 2_000}, color_scheme="light")
+    page.goto(report.resolve().as_uri())
     # Playwright's own way to wait needs `eval`, which the page forbids.
     while not page.evaluate("document.documentElement.dataset.figures"):
         page.wait_for_timeout(POLL_MS)
+    return page
 
 
-def as_webp(started: Browser, png: bytes) -> bytes:
-    """A picture as WebP."""
-    page = started.new_page()
-    webp = page.evaluate(_AS_WEBP, f"data:image/png;base64,{base64.b64encode(png).decode()}")
-    page.close()
-    return base64.b64decode(webp.partition(",")[2])
+def save(started: Browser, page: Page, end: str, to: Path, most_bytes: int) -> None:
+    """Save a page as WebP, down to where a script says that it ends; refuse a picture of more bytes."""
+    width, height = page.evaluate("innerWidth"), page.evaluate(end) + MARGIN
+    png = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
+    canvas = started.new_page()
+    webp = canvas.evaluate(_AS_WEBP, f"data:image/png;base64,{base64.b64encode(png).decode()}")
+    canvas.close()
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(base64.b64decode(webp.partition(",")[2]))
+    if (taken := to.stat().st_size) > most_bytes:
+        raise SystemExit(f"{to.name} has {taken:,} bytes, more than {most_bytes:,}")
 
 
 def main(arguments: list[str]) -> None:
-    """Make the picture of the given run, or of a new one; refuse one that is too large for a README."""
+    """Make the picture of the given run, or of a new one."""
     if len(arguments) > 1 or (arguments and not RunFolder(Path(arguments[0])).report.exists()):
         raise SystemExit("usage: python -m tools.picture [RUN], where RUN is a run folder with report.html")
     with tempfile.TemporaryDirectory(prefix="streamgauge-picture-") as folder:
         picture(RunFolder(Path(arguments[0]) if arguments else _new_run(Path(folder))), PICTURE)
-    size = PICTURE.stat().st_size
-    if size > MOST_BYTES:
-        raise SystemExit(f"{PICTURE.name} has {size:,} bytes, more than {MOST_BYTES:,}")
 
 
 def _new_run(folder: Path) -> Path:

@@ -567,6 +567,13 @@ def but(run: LabelledRun, changes: Row) -> LabelledRun:
     return LabelledRun(run.label, result)
 
 
+def walk(node: object) -> Iterator[object]:
+    """A node of a specification or a drawing, and all nodes below it."""
+    yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from walk(child)
+
+
 def figure_of(folder: RunFolder, draw: Callable[[FigureSource], Figure]) -> Figure:
     """One figure of a run, without the time that all others take."""
     return draw(source_of(assemble(folder), tables_of(folder, print)))

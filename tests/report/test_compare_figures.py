@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import vl_convert
 from benchmarks import references
-from tests.report.conftest import but, changed, told
+from tests.report.conftest import but, changed, told, walk
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import significant
@@ -120,19 +120,13 @@ def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
         assert figure.missing is None, figure.name
         assert figure.title
         assert figure.about
-        named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
+        named = {node["name"] for node in walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
         assert named == set(figure.data), figure.name
         for rows in figure.data.values():
             assert len({tuple(row) for row in rows}) == 1
         scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec()))
         assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene
         json.dumps(figure.whole_spec(), allow_nan=False)
-
-
-def _walk(node: object) -> Iterator[object]:
-    yield node
-    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _walk(child)
 
 
 def test_panels_are_saved_as_pictures(run: Run, tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Figures: what each draws from which rows, and what it says where there is nothing to draw."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import vl_convert
-from tests.report.conftest import Drawn, Make, altered, figure_of
+from tests.report.conftest import Drawn, Make, altered, figure_of, walk
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, over_time, throughput
@@ -43,14 +43,8 @@ def test_a_healthy_run_has_every_figure(drawn: Drawn) -> None:
         assert figure.missing is None, figure.name
         assert figure.about
         assert figure.title
-        named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
+        named = {node["name"] for node in walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
         assert named == set(figure.data), figure.name
-
-
-def _walk(node: object) -> Iterator[object]:
-    yield node
-    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _walk(child)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -373,9 +367,7 @@ def test_delivery_problems_are_drawn_by_the_second_in_which_they_were_due(make: 
     found = figure_of(make(lost), trouble.problems).data["problems"]
     assert list(found) == [{"s": 5, "value": 7, "series": "failed"}, {"s": 4, "value": 5, "series": "lost"}]
     scene = vl_convert.vegalite_to_scenegraph(figure_of(make(lost), trouble.problems).whole_spec())
-    bars = [
-        node for node in _walk(scene) if isinstance(node, dict) and node.get("fill") in PALETTE and "height" in node
-    ]
+    bars = [node for node in walk(scene) if isinstance(node, dict) and node.get("fill") in PALETTE and "height" in node]
     assert len(bars) == 2
     assert len({round(bar["y"] + bar["height"]) for bar in bars}) == 1, "both stand on the ground"
     assert len({round(bar["width"]) for bar in bars}) == 1

@@ -1,13 +1,13 @@
 """Percentiles in a moving window: those of the messages in it, for full windows only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import vl_convert
-from tests.report.conftest import Make, Row, Tables
+from tests.report.conftest import Make, Row, Tables, walk
 from tests.report.seen import phased
 
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
@@ -98,14 +98,8 @@ def test_a_percentile_with_a_dot_in_its_name_is_drawn_too(make: Make) -> None:
     figure: Any = next(each for each in drawn if each.name == "moving-window")
     assert figure.data["timeline"][-1]["moving p99_9"] is not None
     scene = vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True)
-    marks = [node for node in _walk(scene) if isinstance(node, dict) and node.get("marktype") == "line"]
+    marks = [node for node in walk(scene) if isinstance(node, dict) and node.get("marktype") == "line"]
     assert {item["stroke"] for mark in marks for item in mark["items"]} >= {color_of(each) for each in ("p99", "p99.9")}
-
-
-def _walk(node: object) -> Iterator[object]:
-    yield node
-    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _walk(child)
 
 
 def test_one_window_is_no_line(make: Make) -> None:

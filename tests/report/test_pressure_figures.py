@@ -1,7 +1,6 @@
 """Figures of lag, backpressure, faults and recovery: what each draws, where its marks are, and what it leaves out."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from tests.report.conftest import (
     hysteresis,
     lagging,
     recovered,
+    walk,
 )
 from tests.report.test_pipeline import piped
 
@@ -44,12 +44,6 @@ def points(figure: Figure, series: str, data: str | None = None) -> dict[float, 
     return {row["s"]: row["value"] for row in rows if row["series"] == series}
 
 
-def _walk(node: object) -> Iterator[object]:
-    yield node
-    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _walk(child)
-
-
 @pytest.mark.parametrize(
     ("change", "names"),
     [
@@ -68,7 +62,7 @@ def test_only_what_a_run_has_is_drawn(drawn: Drawn, change: Any, names: set[str]
     for name in names | set(OVER_TIME) & found.keys():
         figure = found[name]
         assert figure.missing is None, name
-        named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
+        named = {node["name"] for node in walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
         assert named == set(figure.data), name
         scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
         assert any(f'"marktype": "{kind}"' in scene for kind in ("line", "rect", "area")), name
@@ -153,7 +147,7 @@ def test_every_group_has_lines_of_its_own(drawn: Drawn) -> None:
 def _scale(figure: Figure, channel: str) -> Any:
     (found,) = [
         node[channel]["scale"]
-        for node in _walk(figure.spec())
+        for node in walk(figure.spec())
         if isinstance(node, dict) and "scale" in node.get(channel, {})
     ]
     return found
@@ -437,11 +431,11 @@ def test_many_marks_have_no_room_for_their_names(drawn: Drawn, make: Make) -> No
         tables["faults"] = [fault(float(at), "kill", f"consumer-{at}") for at in range(SECONDS)]
 
     spec = figure_of(make(often), lag.lag).spec()
-    texts = [node for node in _walk(spec) if isinstance(node, dict) and node.get("mark", {}) == "text"]
+    texts = [node for node in walk(spec) if isinstance(node, dict) and node.get("mark", {}) == "text"]
     assert texts == []
-    assert not [node for node in _walk(spec) if isinstance(node, dict) and node.get("type") == "text"]
+    assert not [node for node in walk(spec) if isinstance(node, dict) and node.get("type") == "text"]
     named = drawn(faulty)["lag"].spec()
-    assert [node for node in _walk(named) if isinstance(node, dict) and node.get("type") == "text"]
+    assert [node for node in walk(named) if isinstance(node, dict) and node.get("type") == "text"]
 
 
 def test_a_recovery_is_shown_around_its_cause(drawn: Drawn) -> None:
@@ -473,7 +467,7 @@ def test_a_cause_that_held_from_the_begin_on_is_shown_from_there(make: Make) -> 
     (mark,) = figure.data["recovery_marks"]
     assert (mark["cause"], mark["began"], mark["ended"]) == ("delay of consumers 4ms, over at 5 s", -1.5, 5.0)
     assert mark["floor"] is mark["peak"] is mark["at_peak"] is mark["drained"] is None
-    fields = {node["field"] for node in _walk(figure.spec()) if isinstance(node, dict) and "field" in node}
+    fields = {node["field"] for node in walk(figure.spec()) if isinstance(node, dict) and "field" in node}
     assert not fields & {"floor", "low", "high", "peak", "drained"}
     vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True)
 

@@ -103,7 +103,12 @@ def _sent_to(topics: int) -> str:
 
 def _due(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
     """SQL for when a redelivery was due, as a message of a retry topic says itself; null where nothing says it."""
-    return f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L" if carrier.delays_ms else "cast(null as bigint)"
+    return _recorded(ahead_ns) if carrier.delays_ms else "cast(null as bigint)"
+
+
+def _recorded(ahead_ns: int) -> str:
+    """SQL for the recorded deadline, by the monotonic clock."""
+    return f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
 
 
 def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
@@ -111,7 +116,7 @@ def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
     if carrier.delays_ms:
         delays = ", ".join(f"{round(delay * NS_PER_MS)}L" for delay in carrier.delays_ms)
         return f"{RELEASED}_ns + element_at(array({delays}), least(number, {len(carrier.delays_ms)}))"
-    deadline = f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
+    deadline = _recorded(ahead_ns)
     if not carrier.in_place:
         return deadline
     # It is over when it is released, and not known where its end is not.

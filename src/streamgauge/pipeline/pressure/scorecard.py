@@ -161,9 +161,10 @@ def _base(series: Series, cause: Cause, after: Series, rate: float | None) -> _B
     grain = (rate or 0.0) * (series.interval or 0.0)
     before = series.between(None, cause.began) if cause.began is not None else None
     if before is not None and len(before.values) >= HELD:
-        end = before.values[-max(HELD, len(before.values) // TAIL) :]
-        is_falling = cause.since is not None and _settled(before.values, grain) is None
-        return (_settled(end, grain) if is_falling else None) or _base_of(before.values, grain)
+        base = _base_of(before.values, grain)
+        if cause.since is None or _settled(before.values, grain):
+            return base
+        return _settled(before.values[-max(HELD, len(before.values) // TAIL) :], grain) or base
     tail = after.values[-(len(after.values) // TAIL) :] if len(after.values) >= TAIL * HELD else after.values[:0]
     return _settled(tail, grain) if len(tail) >= HELD else None
 

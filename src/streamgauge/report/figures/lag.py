@@ -76,10 +76,8 @@ def worst_partition(source: FigureSource) -> Figure:
 def heat_map(source: FigureSource) -> Figure:
     """Committed lag of each partition over time."""
     name, title = "lag-heat", "Lag by partition"
-    about = (
-        "Largest committed lag of each partition in each span of time. An orange row is a partition that is behind, "
-    )
-    about += "an orange column a moment at which all were."
+    about = "Largest committed lag of each partition in each span of time. An orange row is a partition that is "
+    about += "behind, an orange column a moment at which all were."
     found = [row for row in source.rows(HEAT) if row["committed_lag"] is not None]
     worst: dict[str, int] = {}
     for row in found:

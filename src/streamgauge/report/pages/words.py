@@ -273,8 +273,8 @@ def _latency_line(
     lacking = next((name for name in names if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
     reason = figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0]
-    is_partial = lacking is not None and lacking != names[0]
-    return LatencyLine(path, kind, cells, reason, heads([lacking])[0] if reason and lacking and is_partial else "")
+    is_partial = reason and lacking != names[0]
+    return LatencyLine(path, kind, cells, reason, "".join(heads([lacking])) if lacking and is_partial else "")
 
 
 def _percentile(figures: LatencyFigures, name: str, trust: FigureTrust | None) -> str:

@@ -90,7 +90,17 @@ class RetryReader(AroundReader):
             return 0 if self._is_for_due else most
 
         fetched = self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
-        return fetched and replace(fetched, deadline_ms=_dues_of(self._handed, fetched.count))
+        return fetched and replace(fetched, deadline_ms=self._dues_of(fetched))
+
+    def _dues_of(self, fetched: Fetched) -> NDArray[np.int64]:
+        """When each message of a retry topic was due, in ms since 1970; null of all others."""
+        dues = np.full(fetched.count, NULL_INT64)
+        # Retry topics stand behind those that are sent to.
+        is_retry = np.broadcast_to(np.asarray(fetched.topic) >= self._topics, fetched.count)
+        for at in np.flatnonzero(is_retry).tolist():
+            due_ms = _due_of(self._handed[at])
+            dues[at] = NULL_INT64 if due_ms == AT_ONCE_MS else due_ms
+        return dues
 
     def _take(self, messages: list[Any]) -> None:
         self._handed = messages
@@ -123,12 +133,6 @@ class RetryReader(AroundReader):
 
     def _is_retry(self, place: Place) -> bool:
         return level_of(place[0], self._topics) > MAIN
-
-
-def _dues_of(messages: Sequence[Any], count: int) -> NDArray[np.int64]:
-    """When each message was due, in ms since 1970; null of those that do not say it."""
-    dues = np.fromiter(map(_due_of, messages), np.int64, count)
-    return np.where(dues == AT_ONCE_MS, NULL_INT64, dues)
 
 
 def _due_of(message: Any) -> int:

@@ -89,12 +89,11 @@ def _spans(result: Result) -> dict[str, tuple[float, float]]:
     zero = next((phase.from_ns for phase in result.run.phases if phase.name == "measure"), None)
     if zero is None:
         return {}
-    spans: dict[str, tuple[float, float]]
-    spans = {phase.name: ((phase.from_ns - zero) / 1e9, (phase.to_ns - zero) / 1e9) for phase in result.run.phases}
-    loaded, last = (
-        max(ends[1] for ends in spans.values()),
-        max((each.second + 1 for each in result.timeline), default=0),
-    )
+    spans: dict[str, tuple[float, float]] = {
+        phase.name: ((phase.from_ns - zero) / 1e9, (phase.to_ns - zero) / 1e9) for phase in result.run.phases
+    }
+    loaded = max(end for _, end in spans.values())
+    last = max((each.second + 1 for each in result.timeline), default=0)
     if "drain" not in spans and last > loaded + 1:
         ended = result.run.ended_monotonic_ns
         spans["drain"] = (loaded, float(last) if ended is None else max(loaded, min(last, (ended - zero) / 1e9)))

@@ -29,16 +29,18 @@ VARIANTS: Final = {
 }
 """Figures that take the place of another at a switch, as far as the report has them."""
 _SHAPE: Final = r"(p\w+|min|max)_ms"
+_BOTH: Final = re.compile(rf"latency\.(end_to_end|ack)\.\w+\.{_SHAPE}")
+_COMMITTED: Final = re.compile(r"lag\.committed\.\w+")
 _ABOUT: Final[Mapping[str, re.Pattern[str]]] = {
     "rates": re.compile(r"throughput\.\w+_per_second"),
     "latency": re.compile(r"latency\.end_to_end\.\w+\.(p50|p99|max)_ms"),
     "ack-latency": re.compile(r"latency\.ack\.\w+\.(p50|p99|max)_ms"),
-    "percentiles": re.compile(rf"latency\.(end_to_end|ack)\.\w+\.{_SHAPE}"),
-    "cdf": re.compile(rf"latency\.(end_to_end|ack)\.\w+\.{_SHAPE}"),
+    "percentiles": _BOTH,
+    "cdf": _BOTH,
     "heat": re.compile(rf"latency\.end_to_end\.response\.{_SHAPE}"),
     "lag": re.compile(r"lag\.(committed|position|outstanding)\.\w+"),
-    "partition-lag": re.compile(r"lag\.committed\.\w+"),
-    "lag-heat": re.compile(r"lag\.committed\.\w+"),
+    "partition-lag": _COMMITTED,
+    "lag-heat": _COMMITTED,
     "time-lag": re.compile(r"lag\.time_lag\.\w+"),
     "recovery": re.compile(r"recovery\.\w+"),
     "waterfall": re.compile(r"pipeline\.stages\.\d\.(mean|p50|p99)_ms"),

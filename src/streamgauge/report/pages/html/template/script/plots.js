@@ -30,8 +30,11 @@ class Plot {
   /** What was chosen for this figure, or for all. */
   choice(about) { return this.own[about] ?? choices[about]; }
 
-  /** Whether it consists of panels that were drawn for another width. */
-  get hasOtherWidth() { return isPanels(this.drawing.spec) && Math.abs(this.place.clientWidth - this.forWidth) > 1; }
+  /** Whether it consists of panels that were drawn for another width; what is folded has none. */
+  get hasOtherWidth() {
+    const width = this.place.clientWidth;
+    return isPanels(this.drawing.spec) && width > 0 && width !== this.forWidth;
+  }
 
   async draw() {
     this.drawn = true;
