@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -572,6 +572,15 @@ def walk(node: object) -> Iterator[object]:
     yield node
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         yield from walk(child)
+
+
+BROKERS: Final = ["broker-1", "broker-2", "broker-3"]
+
+
+def paused_in_three(_facts: Row, tables: Tables) -> None:
+    """A cluster whose brokers collect garbage one after the other."""
+    row = next(row for row in tables["gc"] if row["second"] == 2.0)
+    tables["gc"] = [{**row, "process": broker, "second": 2.0 + 2 * at} for at, broker in enumerate(BROKERS)]
 
 
 def figure_of(folder: RunFolder, draw: Callable[[FigureSource], Figure]) -> Figure:

@@ -38,6 +38,73 @@ def test_percentiles_that_follow_each_other_are_a_range() -> None:
     }
 
 
+def both_times(path: str, *names: str, trust: Trust = "believed") -> dict[str, FigureTrust]:
+    return {
+        f"latency.{path}.{time}.{name}_ms": figure(trust, "late") for time in ("response", "service") for name in names
+    }
+
+
+@pytest.mark.parametrize(
+    ("trust", "believe", "doubt"),
+    [
+        pytest.param(
+            both_times("end_to_end", "p50", "p99", "max")
+            | both_times("end_to_end", "stddev", trust="not_believed")
+            | both_times("ack", "p50", "p99", "max")
+            | both_times("ack", "stddev", trust="not_believed"),
+            "end-to-end and ack latency p50 to max",
+            "end-to-end and ack latency stddev",
+            id="both paths",
+        ),
+        pytest.param(
+            both_times("end_to_end", "p50", "p99") | both_times("ack", "p50", trust="not_believed"),
+            "end-to-end latency",
+            "ack latency",
+            id="one path",
+        ),
+        pytest.param(
+            both_times("ack", "p50", "mean", "min")
+            | {"latency.ack.service.mean_ms": figure("not_believed", "late")}
+            | {"latency.ack.service.min_ms": figure("not_believed", "late")},
+            "ack response; ack service p50",
+            "ack service mean and min",
+            id="one time",
+        ),
+        pytest.param(
+            both_times("ack", "p50", "p90", "p99", "mean") | both_times("ack", "mad", trust="not_believed"),
+            "ack latency p50 to p99 and mean",
+            "ack latency mad",
+            id="percentiles and others",
+        ),
+    ],
+)
+def test_latencies_of_which_the_same_is_told_are_told_together(
+    trust: dict[str, FigureTrust], believe: str, doubt: str
+) -> None:
+    parts = belief.parts(result(trust))
+
+    assert (parts["Believe"], parts["Not"]) == (believe, doubt)
+
+
+def test_figures_of_one_thing_are_told_by_its_name() -> None:
+    """Where all of them are."""
+    lags = {
+        f"lag.{thing}.{name}": figure("believed") for thing in ("committed", "position") for name in ("max", "mean")
+    }
+    trust = lags | {"lag.position.max": figure("not_believed", "late"), "lag.time_lag.max_ms": figure("bounded")}
+
+    parts = belief.parts(result(trust))
+
+    assert (parts["Believe"], parts["Not"]) == ("lag committed, position mean and time lag", "lag position max")
+
+
+@pytest.mark.parametrize(("place", "because"), [(None, "x waited: slow; late"), ("y ran; x waited: both slow", "late")])
+def test_what_is_told_of_this_machine_is_no_reason_once_more(place: str | None, because: str) -> None:
+    trust = {"delivery.lost": figure("believed"), "lag.committed.max": figure("not_believed", "x waited: slow", "late")}
+
+    assert belief.parts(result(trust, place=place))["Because"] == because
+
+
 def test_where_all_or_nothing_is_believed_there_are_no_parts() -> None:
     assert belief.parts(result({"delivery.lost": figure("bounded")})) == {}
     assert belief.parts(result({"delivery.lost": figure("not_believed", "rows were lost")})) == {}

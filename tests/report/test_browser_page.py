@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from tests.report.conftest import Make, changed, faulty
+from tests.report.conftest import Make, changed, faulty, paused_in_three
 from tests.report.seen import See, Seen, phased, report
 
 from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.report.figures.drawing.theme import color_of
 
 pytestmark = pytest.mark.e2e
 
@@ -134,6 +135,20 @@ def test_scales_are_linear_or_logarithmic(path: Path, see: See) -> None:
     )
     seen.unfold()
     assert seen.page.locator("#partition-load .switches").inner_text() == ""
+
+
+def test_a_series_with_a_sign_is_isolated_too(make: Make, see: See) -> None:
+    """Its sign has its colour."""
+    seen = see(report(make(paused_in_three)))
+    entry = seen.page.locator("#gc .legend").get_by_role("button", name="broker-2")
+    orange = tuple(bytes.fromhex(color_of("broker")[1:]))
+    assert entry.locator(".sign").text_content() == "■"
+    assert entry.locator(".sign").evaluate("sign => getComputedStyle(sign).color") == f"rgb{orange}"
+    marks = "[...document.querySelectorAll('#gc svg .mark-symbol path')].length"
+    assert seen.ask(marks) == 3
+    entry.click()
+    seen.wait(f"{marks} == 1")
+    assert seen.complaints == []
 
 
 def test_a_click_into_the_legend_isolates_a_series(path: Path, see: See) -> None:

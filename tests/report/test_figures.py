@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import vl_convert
-from tests.report.conftest import Drawn, Make, altered, figure_of, walk
+from tests.report.conftest import BROKERS, Drawn, Make, altered, figure_of, paused_in_three, walk
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, over_time, throughput
 from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
 from streamgauge.report.figures.drawing.names import apart
-from streamgauge.report.figures.drawing.theme import PALETTE
+from streamgauge.report.figures.drawing.theme import PALETTE, color_of
 from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, source_of, timeline
 
 Row = dict[str, Any]
@@ -374,6 +374,19 @@ def test_delivery_problems_are_drawn_by_the_second_in_which_they_were_due(make: 
     assert bars[0]["width"] > 10
     assert figure_of(make(), trouble.problems).missing == "no message has a delivery problem"
     assert "problems" not in drawn()
+
+
+def test_pauses_of_several_brokers_have_one_colour_and_signs_of_their_own(make: Make) -> None:
+    """Orange is the colour of brokers in every figure; a single one needs no sign."""
+    figure = figure_of(make(paused_in_three), machine.pauses)
+    one = figure_of(make(), machine.pauses)
+
+    sticks, points = [layer["encoding"] for layer in figure.whole_spec()["layer"] if "color" in layer["encoding"]]
+    for color in (sticks["color"], points["color"]):
+        assert color["scale"] == {"domain": BROKERS, "range": [color_of("broker")] * 3}
+    assert points["shape"]["scale"]["domain"] == BROKERS
+    assert len(set(points["shape"]["scale"]["range"])) == 3
+    assert not any("shape" in layer["encoding"] for layer in one.whole_spec()["layer"])
 
 
 def test_partitions_that_changed_hands_are_drawn(make: Make, drawn: Drawn) -> None:

@@ -262,7 +262,7 @@ def test_a_figure_of_what_is_not_believed_says_so(make: Make, plain: str) -> Non
     """Above its chart; the verdict says why."""
     text = report(make(doubted))
     figure = text[text.index('<figure id="latency"') :].partition("</figure>")[0]
-    assert "Not believed:</b> end-to-end response p99" in figure
+    assert "Not believed:</b> end-to-end latency p99" in figure
     assert 'class="is-doubted"' in figure
     assert "Not believed" not in plain
 

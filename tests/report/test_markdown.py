@@ -24,7 +24,7 @@ Make = Callable[..., RunFolder]
 TROUBLED = r"""## NOT VALID: baseline, interrupted
 
 - Believe: rates; schedule delay; delivery
-- Not: end-to-end response; end-to-end service; ack service; polls
+- Not: end-to-end latency; ack service; polls
 - Because: 2 messages came too early
 
 Checks: 1 passed, 2 failed, 1 warned.

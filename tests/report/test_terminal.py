@@ -43,7 +43,7 @@ Files        runs/20260101-120000-baseline"""
 TROUBLED = """\
 NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
   believe  rates; schedule delay; delivery
-  not      end-to-end response; end-to-end service; ack response; ack service; polls
+  not      end-to-end and ack latency; polls
   because  2 of 120,000 messages were received before they were sent
 
   fail  No negative latencies  instrument  2 of 120,000 messages were received before they were sent
@@ -76,6 +76,11 @@ Expected     0 of 2 passed
 Files        20260101-120000-baseline"""
 
 
+BROKER = "the broker's threads waited for a core for 24 % of the time"
+WORKERS = "the workers' threads waited for a core for 16 % of the time, those of their Kafka clients for 7.4 %"
+EACH = "each can explain that share of the slowest messages, and what queued behind them"
+
+
 def troubled(facts: Row, tables: Tables) -> None:
     facts["ending"] = "interrupted"
     tables["delivery"][0].update(lost=12, delivered_once=119_988, negative_latencies=2)
@@ -95,6 +100,43 @@ def test_a_drawn_healthy_run_has_at_most_forty_lines(make: Make, signs: Signs) -
     assert "received " + signs.levels[-1] * 10 in text
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_drawn_run_that_is_valid_in_part_has_at_most_forty_lines(make: Make, width: int) -> None:
+    """Every latency is an interval, threads waited, a check warns: what a sound run on a small machine looks like."""
+    reasons = ["schedule delay p99 0.942 ms", "longest gap between polls 60.6 ms", f"{WORKERS}: this can explain it"]
+    result = altered(
+        altered(assemble(make()), "verdict.place", f"{BROKER}; {WORKERS}: {EACH}"), "verdict.state", "in_part"
+    )
+    bounded = {
+        path: each.model_copy(
+            update={
+                "trust": "not_believed" if path.endswith(("stddev_ms", "mad_ms")) else "bounded",
+                "because": reasons,
+            }
+            | {"low": 6.21, "high": 7.9}
+        )
+        for path, each in result.trust.items()
+        if path.startswith(("latency.ack", "latency.end_to_end"))
+    }
+    warned = [
+        each.model_copy(update={"status": "warn", "evidence": "pauses: 4, 0.27 % of the time, the longest 7.54 ms"})
+        if each.name == "garbage_collection"
+        else each
+        for each in result.verdict.checks
+    ]
+    verdict = result.verdict.model_copy(update={"checks": warned})
+    shown = result.model_copy(update={"trust": result.trust | bounded, "verdict": verdict})
+
+    text = summary(shown, colour=False, width=width, signs=BLOCKS)
+
+    assert text.startswith("VALID IN PART")
+    assert "warn  GC pauses short" in text
+    assert "received " + BLOCKS.levels[-1] * 10 in text
+    assert "  because       schedule delay p99 0.942 ms; longest gap between polls 60.6 ms" in text.splitlines()
+    assert " ".join(text.split()).count(WORKERS) == 1
+    assert len(text.splitlines()) <= 40
 
 
 @pytest.mark.parametrize("width", [80, 100])

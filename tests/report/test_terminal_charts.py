@@ -8,7 +8,7 @@ from tests.report.conftest import altered
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.bars import ASCII
 from streamgauge.report.assemble.result import assemble
-from streamgauge.report.pages.terminal_charts import MOST_ROWS, histogram, rate_line
+from streamgauge.report.pages.terminal_charts import MOST_ROWS, drawn, histogram, rate_line
 from streamgauge.result import Result
 
 CDF = "latency.end_to_end.response.cdf"
@@ -89,3 +89,13 @@ def test_the_rate_of_each_whole_second(result: Result, changes: dict[str, Any], 
         result = altered(result, path.replace("timeline.12", f"timeline.{seconds.index(2)}"), value)
 
     assert rate_line(result, ASCII) == expected
+
+
+@pytest.mark.parametrize(
+    ("room", "rates", "rows"), [(0, False, 0), (1, True, 0), (5, True, 0), (6, True, 3), (20, True, 8)]
+)
+def test_charts_keep_to_the_lines_that_are_left(result: Result, room: int, rates: bool, rows: int) -> None:
+    """The rate takes one line; the histogram an empty one, its head, and at least three bars."""
+    charts = drawn(altered(result, CDF, cdf(*(each / 12 for each in range(1, 13)))), ASCII, room)
+
+    assert (bool(charts.rates), max(0, len(charts.histogram) - 1)) == (rates, rows)

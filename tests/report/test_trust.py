@@ -106,7 +106,7 @@ def test_an_interval_is_as_wide_as_the_instrument_was_wrong_when_it_was_calibrat
 
 @pytest.mark.parametrize(
     ("days", "modelled", "expected"),
-    [(30, False, None), (31, False, "31 days old"), (None, False, "was not calibrated"), (None, True, None)],
+    [(30, False, None), (31, False, "31 days old"), (None, False, "missing for this version"), (None, True, None)],
 )
 def test_a_calibration_that_is_missing_or_old_is_told(
     make: Make, days: int | None, *, modelled: bool, expected: str | None

@@ -95,6 +95,13 @@ def test_how_much_waiting_workers_can_explain(rows: list[Look], share: float) ->
             "messages, and what queued behind them",
             id="the pipeline",
         ),
+        pytest.param(
+            [measured("broker", 0.04), measured("producer", 0.02, 0.01)],
+            "the broker's threads waited for a core for 4.0 % of the time; the workers' threads waited for a core for "
+            "2.0 % of the time, those of their Kafka clients for 1.0 %: each can explain that share of the slowest "
+            "messages, and what queued behind them",
+            id="broker and workers",
+        ),
     ],
 )  # fmt: skip
 def test_what_waits_on_this_machine_can_explain_is_said(rows: list[Look], told: str | None) -> None:

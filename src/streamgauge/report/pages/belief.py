@@ -1,7 +1,7 @@
 """What of a result may be believed, in words: the verdict, and its parts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Self
 
 from streamgauge.domain.text.numbers import listed, significant
@@ -71,7 +71,7 @@ def parts(result: Result) -> dict[str, str]:
     narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
     here = {"This machine": result.verdict.place} if result.verdict.place else {}
     lacking = {"Calibration": result.verdict.calibration} if result.verdict.calibration else {}
-    return _origin(result) | narrowed | _divided(result.trust) | here | lacking
+    return _origin(result) | narrowed | _divided(result.trust, result.verdict.place or "") | here | lacking
 
 
 def _origin(result: Result) -> dict[str, str]:
@@ -104,21 +104,18 @@ def _between(point: ImportedPoint) -> str:
     return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
-def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
+def _divided(trust: Mapping[str, FigureTrust], place: str) -> dict[str, str]:
     if not any(each.trust == "not_believed" for each in trust.values()):
         return {}
-    told = {name: _family(name, trust) for name in _FAMILIES}
-    believe = [text for good, _ in told.values() if (text := good)]
-    doubt = [text for _, bad in told.values() if (text := bad)]
-    if not believe:
-        return {}
-    return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
+    families = [_family(name, trust) for name in _FAMILIES]
+    believe, doubt = _together(good for good, _ in families), _together(bad for _, bad in families)
+    return {"Believe": believe, "Not": doubt, "Because": _because(trust, place)} if believe else {}
 
 
 def doubted(trust: Mapping[str, FigureTrust], pattern: re.Pattern[str]) -> str:
     """What of the figures whose paths match is not believed; empty where all of it is."""
     here = {path: each for path, each in trust.items() if pattern.fullmatch(_PARTS.sub(r"\1.", path))}
-    return "; ".join(bad for name in _FAMILIES if (bad := _family(name, here)[1]))
+    return _together(_family(name, here)[1] for name in _FAMILIES)
 
 
 class Doubted(str):
@@ -158,8 +155,28 @@ def in_words(shown: str) -> str:
     return f"({shown}, not believed)" if isinstance(shown, Doubted) else shown
 
 
-def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
-    """What of a family is believed, and what is not, in words."""
+_Told = tuple[str, str] | None
+"""A family in words, and which of its figures: empty where all of them. None where none of them."""
+
+
+def _together(families: Iterable[_Told]) -> str:
+    """Families with their figures; latencies are told together where the same figures of both their times are."""
+    told = [family for family in families if family]
+    alike: dict[str, list[str]] = {}
+    for words, figures in told:
+        path = words.removesuffix(" response")
+        if path != words and (f"{path} service", figures) in told:
+            alike.setdefault(figures, []).append(path)
+    texts = []
+    for words, figures in told:
+        paths = alike.get(figures, [])
+        is_alike = words.removesuffix(" response").removesuffix(" service") in paths
+        texts.append(f"{listed(paths)} latency {figures}" if is_alike else f"{words} {figures}")
+    return "; ".join(dict.fromkeys(text.strip() for text in texts))
+
+
+def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[_Told, _Told]:
+    """What of a family is believed, and what is not."""
     mine: dict[str, bool] = {}
     for path, each in trust.items():
         told = _PARTS.sub(r"\1.", path).replace(*_POLLS)
@@ -169,35 +186,42 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
     words = _FAMILIES[name]
     bad = [path for path, is_bad in mine.items() if is_bad]
     if not mine:
-        return "", ""
+        return None, None
     if not bad:
-        return words, ""
+        return (words, ""), None
     if len(bad) == len(mine):
-        return "", words
+        return None, (words, "")
     good = [path for path in mine if path not in bad]
     known = [_UNITS.sub("", path) for path in mine]
-    return f"{words} {_short(good, known)}", f"{words} {_short(bad, known)}"
+    return (words, _short(good, known)), (words, _short(bad, known))
 
 
 def _short(paths: Sequence[str], known: Sequence[str]) -> str:
-    """Figures of one family; percentiles that follow each other among those that are known as a range."""
+    """Figures of one family: percentiles that follow each other as a range, figures of one thing by its name."""
     names = [_UNITS.sub("", path) for path in paths]
     order = [name for name in _TAIL if name in known]
     tail = [name for name in order if name in names]
     others = [name for name in names if name not in _TAIL]
-    if not tail:
-        return listed([re.sub(r"[_.]", " ", name) for name in others])
-    first, last = (name.replace("_", ".") for name in (tail[0], tail[-1]))
+    things = {name.partition(".")[0] for name in others if "." in name}
+    whole = {thing for thing in things if all(name in names for name in known if name.startswith(f"{thing}."))}
+    short = dict.fromkeys(thing if (thing := name.partition(".")[0]) in whole else name for name in others)
+    return listed([*_range(tail, order), *(re.sub(r"[_.]", " ", name) for name in short)])
+
+
+def _range(tail: Sequence[str], order: Sequence[str]) -> list[str]:
+    """Percentiles in words; from the first to the last where these are more than two and none lacks between them."""
+    names = [name.replace("_", ".") for name in tail]
     places = [order.index(name) for name in tail]
-    is_range = places == list(range(places[0], places[-1] + 1)) and len(tail) > 2
-    return f"{first} to {last}" if is_range else listed([name.replace("_", ".") for name in tail])
+    is_range = len(places) > 2 and places[-1] - places[0] == len(places) - 1
+    return [f"{names[0]} to {names[-1]}"] if is_range else names
 
 
-def _because(trust: Mapping[str, FigureTrust]) -> str:
-    """Each reason once, that of most figures first."""
+def _because(trust: Mapping[str, FigureTrust], place: str) -> str:
+    """Each reason once, that of most figures first, and none whose fact is told of this machine."""
     reasons: dict[str, int] = {}
     for figure in trust.values():
         if figure.trust == "not_believed":
             for reason in figure.because:
                 reasons[reason] = reasons.get(reason, 0) + 1
-    return "; ".join(sorted(reasons, key=lambda reason: -reasons[reason])[:3])
+    first = sorted(reasons, key=lambda reason: -reasons[reason])[:3]
+    return "; ".join(reason for reason in first if reason.partition(": ")[0] not in place)

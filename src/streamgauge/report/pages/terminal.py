@@ -19,6 +19,8 @@ from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import ExpectationResult
 
 GAP: Final = 2
+MOST_LINES: Final = 40
+"""Charts are drawn in the lines that the rest leaves of these."""
 
 _STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
 _JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
@@ -41,11 +43,16 @@ def summary(
     `signs`. `colour` and `width` override what the terminal says.
     """
     console = console_of(colour, width)
-    sections = list(_sections(result, names, signs))
+    files = str(folder or result.run.id)
+    text = _printed(console, result, files, list(_sections(result, names, terminal_charts.NONE)))
+    charts = terminal_charts.drawn(result, signs, MOST_LINES - len(text.splitlines())) if signs else None
+    return _printed(console, result, files, list(_sections(result, names, charts))) if charts else text
+
+
+def _printed(console: Console, result: Result, files: str, sections: Sequence[tuple[str, RenderableType]]) -> str:
     with console.capture() as captured:
         console.print(_screen(result, sections))
         # A path is there to be copied: it is never broken.
-        files = str(folder or result.run.id)
         widest = max(len(label) for label, _ in sections)
         console.print(Text.assemble((f"{'Files':<{widest + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
@@ -61,17 +68,19 @@ def _screen(result: Result, sections: Sequence[tuple[str, RenderableType]]) -> R
     return Group(_headline(result), *_parts(result), *_troubled_checks(result), "", body)
 
 
-def _sections(result: Result, names: Sequence[str], signs: Signs | None) -> Iterator[tuple[str, RenderableType]]:
+def _sections(
+    result: Result, names: Sequence[str], charts: terminal_charts.Charts
+) -> Iterator[tuple[str, RenderableType]]:
     run, seconds = result.run, result.throughput.measured_seconds
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
     yield "Throughput", _throughput(result)
-    if signs and (line := terminal_charts.rate_line(result, signs)):
-        yield "", Text(line, style="cyan")
+    if charts.rates:
+        yield "", Text(charts.rates, style="cyan")
     yield "", ""
     yield "Latency, ms", _Latency(words.latency_lines(result.latency, result.trust, names), words.heads(names))
-    if signs and (rows := terminal_charts.histogram(result, signs)):
+    if charts.histogram:
         yield "", ""
-        yield "Histogram", _histogram(rows)
+        yield "Histogram", _histogram(charts.histogram)
     if result.steps:
         yield "", ""
         yield "Steps", _steps(result)

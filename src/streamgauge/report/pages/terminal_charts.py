@@ -12,6 +12,8 @@ from streamgauge.result.model.latency import CdfPoint, LatencyFigures
 LINE_CELLS: Final = 48
 BAR_CELLS: Final = 40
 MOST_ROWS: Final = 8
+FEWEST_ROWS: Final = 3
+"""Fewer bars show no distribution."""
 FEWEST_SECONDS: Final = 3
 NEARLY: Final = 0.01
 """What a second may lack and still count as whole, in seconds."""
@@ -27,6 +29,24 @@ class Bar:
     upto: str
     bar: str
     share: str
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """The rate over time in one line, and the bars of a latency under their head; both may be empty."""
+
+    rates: str
+    histogram: Sequence[Bar]
+
+
+NONE: Final = Charts("", ())
+
+
+def drawn(result: Result, signs: Signs, room: int) -> Charts:
+    """What can be drawn in so many lines: the rate first, then the histogram under an empty line."""
+    rates = rate_line(result, signs) if room > 0 else ""
+    rows = room - bool(rates) - 2
+    return Charts(rates, histogram(result, signs, min(rows, MOST_ROWS)) if rows >= FEWEST_ROWS else ())
 
 
 def rate_line(result: Result, signs: Signs) -> str:
@@ -45,7 +65,7 @@ def rate_line(result: Result, signs: Signs) -> str:
     return ""
 
 
-def histogram(result: Result, signs: Signs) -> list[Bar]:
+def histogram(result: Result, signs: Signs, most: int = MOST_ROWS) -> list[Bar]:
     """A bar for each range of the latency that counts most, under a head; empty where none can be drawn."""
     for path, words in _PATHS.items():
         for kind, figures in getattr(result.latency, path).kinds.items():
@@ -53,18 +73,18 @@ def histogram(result: Result, signs: Signs) -> list[Bar]:
                 trust = result.trust.get(f"latency.{path}.{kind}.p50_ms")
                 doubt = ", not believed" if trust and trust.trust == "not_believed" else ""
                 head = Bar("ms", f"{words} {kind} time{doubt}", "messages")
-                return [head, *_rows(_shares(figures), signs)]
+                return [head, *_rows(_shares(figures, most), signs)]
     return []
 
 
-def _shares(figures: LatencyFigures) -> list[tuple[str, float]]:
+def _shares(figures: LatencyFigures, most: int) -> list[tuple[str, float]]:
     """The share of messages in each range; the rest is those that took longer, or never arrived."""
     points: Sequence[CdfPoint] = figures.cdf
     below = [0.0, *(point.share for point in points)]
     shares = [(f"<= {closely(point.le_ms)}", point.share - below[at]) for at, point in enumerate(points)]
     rest = 1.0 - below[-1]
     never = [("never", rest)] if rest > NEARLY_NONE else []
-    return _fewer([*_without_ends(shares), *never])
+    return _fewer([*_without_ends(shares), *never], most)
 
 
 def _without_ends(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -73,9 +93,9 @@ def _without_ends(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return shares[filled[0] : filled[-1] + 1] if filled else []
 
 
-def _fewer(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """At most MOST_ROWS: the lowest ranges are joined while they are too many, for the tail is what one looks at."""
-    surplus = len(shares) - MOST_ROWS
+def _fewer(shares: list[tuple[str, float]], most: int) -> list[tuple[str, float]]:
+    """At most so many: the lowest ranges are joined while they are too many, for the tail is what one looks at."""
+    surplus = len(shares) - most
     if surplus <= 0:
         return shares
     joined, rest = shares[: surplus + 1], shares[surplus + 1 :]

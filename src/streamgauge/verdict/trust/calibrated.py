@@ -29,6 +29,6 @@ def lacking(facts: RunFacts) -> str | None:
     if facts.broker.modelled:
         return None
     if facts.calibration is None:
-        return "this version was not calibrated on this machine: run `streamgauge calibrate`"
+        return "missing for this version and machine: run `streamgauge calibrate`"
     days = (facts.wall_ns - facts.calibration.wall_ns) / _DAY_NS
     return f"it is {days:.0f} days old: run `streamgauge calibrate`" if days > OLD_DAYS else None

@@ -37,13 +37,14 @@ def of_run(run: Evidence) -> str | None:
     Those of broker and pipeline are this machine's, and not the system's; those of the workers are the instrument's.
     """
     shares = {"the broker's": of_processes(run, ("broker",)), "the pipeline's": of_processes(run, _PIPELINE)}
-    told = [
-        explained(f"{whose} threads waited for a core for {percent(share)} of the time", share)
+    waits = [
+        (share, f"{whose} threads waited for a core for {percent(share)} of the time")
         for whose, share in shares.items()
         if share >= limits.TOLD_SHARE
     ]
-    workers, said = of_workers(run)
-    told += [said] if workers >= limits.TOLD_WORKERS_SHARE else []
+    workers = of_workers(run)
+    waits += [workers] if workers[0] >= limits.TOLD_WORKERS_SHARE else []
+    told = [explained(waits)] if waits else []
     return "; ".join([*told, *(each.because for each in of_seconds(run))]) or None
 
 

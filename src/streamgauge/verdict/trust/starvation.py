@@ -47,7 +47,7 @@ def of_workers(run: Evidence) -> tuple[float, str]:
     own, client = (min(1.0, sum(largest(rows, name) or 0.0 for rows in roles)) for name in (OWN, CLIENT))
     share = min(1.0, own + client)
     whose = f"the workers' threads waited for a core for {percent(own)} of the time, those of their Kafka clients for"
-    return share, explained(f"{whose} {percent(client)}", share)
+    return share, f"{whose} {percent(client)}"
 
 
 def of_processes(run: Evidence, roles: Iterable[str]) -> float:
@@ -56,9 +56,11 @@ def of_processes(run: Evidence, roles: Iterable[str]) -> float:
     return min(1.0, sum(_waited(row, (OWN,)) for row in rows))
 
 
-def explained(waited: str, share: float) -> str:
-    """What a wait can explain, in words."""
-    return f"{waited}: this can explain the slowest {percent(share)} of the messages, and what queued behind them"
+def explained(waits: Sequence[tuple[float, str]]) -> str:
+    """What waits can explain, in words; of each the share of the time, and who waited."""
+    share = f"this can explain the slowest {percent(waits[0][0])} of the messages"
+    what = share if len(waits) == 1 else "each can explain that share of the slowest messages"
+    return f"{'; '.join(who for _, who in waits)}: {what}, and what queued behind them"
 
 
 def _waited(look: Row, threads: Sequence[str]) -> float:

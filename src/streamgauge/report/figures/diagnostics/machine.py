@@ -20,7 +20,7 @@ from streamgauge.report.figures.drawing.figure import (
 )
 from streamgauge.report.figures.drawing.grid import TimeGrid, ValueOf, summed
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
-from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, color_of
 
 MOST_POINTS: Final = 600
 """Spans of time over which a figure has means."""
@@ -78,6 +78,7 @@ def cpu(source: FigureSource) -> Figure:
     return Figure(name, title, about, chart, {name: rows, **phases_of(source)}, section="overview")
 
 
+_SIGNS: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _SQUARES: Final = alt.Legend(orient="top", symbolType="square", columns=4)
 
 
@@ -188,19 +189,20 @@ def pauses(source: FigureSource) -> Figure:
         for row in found
     ]
     series = list(dict.fromkeys(row["series"] for row in rows))
-    # One broker has the colour of its role; several have to be told apart.
-    colors = [color_of("broker")] if len(series) == 1 else [PALETTE[at % len(PALETTE)] for at in range(len(series))]
-    sticks = (
-        alt.Chart(alt.NamedData(name))
-        .mark_bar(width=3)
-        .encode(
-            seconds_axis(),
-            alt.Y("value:Q", title="pause, ms", stack=None),
-            series_color(series, colors, _SQUARES),
-            tooltip=[tip("s", "second"), tip("series"), tip("kind"), tip("value", "ms")],
-        )
+    legend = _SQUARES if len(series) == 1 else alt.Legend(orient="top", columns=4)
+    base = alt.Chart(alt.NamedData(name)).encode(
+        seconds_axis(),
+        alt.Y("value:Q", title="pause, ms", stack=None),
+        series_color(series, [color_of("broker")] * len(series), legend),
+        tooltip=[tip("s", "second"), tip("series"), tip("kind"), tip("value", "ms")],
     )
-    chart = over_phases(source, sticks).properties(height=PANEL_HEIGHT)
+    marks = [base.mark_bar(width=3)]
+    if len(series) > 1:
+        # All have the colour of their role: signs tell them apart.
+        shapes = alt.Scale(domain=series, range=[_SIGNS[at % len(_SIGNS)] for at in range(len(series))])
+        shape = alt.Shape("series:N", scale=shapes, title=None, legend=legend)
+        marks.append(base.mark_point(filled=True, size=60, opacity=1).encode(shape))
+    chart = over_phases(source, *marks).properties(height=PANEL_HEIGHT)
     return Figure(name, title, about, chart, {name: rows, **phases_of(source)}, section="overview")
 
 

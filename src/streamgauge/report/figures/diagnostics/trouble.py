@@ -93,11 +93,9 @@ def followers(source: FigureSource) -> Figure:
         return Figure(name, title, about, missing="each partition has one replica", section="delivery")
     lines = [
         Line(
-            f"broker {node}",
-            PALETTE[at % len(PALETTE)],
-            [(r["second"], r["behind"]) for r in rows if r["node"] == node],
+            f"broker {node}", color_of("broker"), [(r["second"], r["behind"]) for r in rows if r["node"] == node], dash
         )
-        for at, node in enumerate(nodes[: len(PALETTE)])
+        for dash, node in enumerate(nodes)
     ]
     lines = present(lines)
     if not lines:

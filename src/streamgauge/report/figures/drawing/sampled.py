@@ -31,7 +31,7 @@ MOST_POINTS: Final = 600
 """Points of one line; of a longer run each stands for several values, by the largest of them."""
 DECADES: Final = 30.0
 """Where lines and limits differ by more than this, the lesser would lie on the ground of a linear scale."""
-DASHES: Final = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3])
+DASHES: Final = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3], [12, 4], [8, 3, 2, 3, 2, 3])
 LIMITS: Final = "limits"
 _POWERS: Final = [10**power for power in range(16)]
 

@@ -13,7 +13,7 @@ from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.calibrated import floor_ms
 from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, disbelieved, exact
-from streamgauge.verdict.trust.starvation import of_workers
+from streamgauge.verdict.trust.starvation import explained, of_workers
 
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
 STAGES: Final = "pipeline.stages."
@@ -156,9 +156,9 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
         found.append(
             f"longest gap between polls {milliseconds(longest['poll_gap_ms'])}{f', {within}' if within else ''}"
         )
-    waited, said = of_workers(run)
-    if waited >= limits.TOLD_SHARE:
-        found.append(said)
+    waited = of_workers(run)
+    if waited[0] >= limits.TOLD_SHARE:
+        found.append(explained([waited]))
     return found
 
 

@@ -126,7 +126,7 @@ function entriesOf(parts) {
       });
     }
     if (hasEntries(part.shape))
-      part.shape.scale.domain.forEach((name, at) => entries.set(name, {name, shape: part.shape.scale.range[at]}));
+      part.shape.scale.domain.forEach((name, at) => entries.set(name, {...entries.get(name), name, shape: part.shape.scale.range[at]}));
   }
   return [...entries.values()];
 }

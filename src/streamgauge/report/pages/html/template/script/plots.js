@@ -36,14 +36,18 @@ class Plot {
     return isPanels(this.drawing.spec) && width > 0 && width !== this.forWidth;
   }
 
-  async draw() {
+  /**
+   * Draws the figure. Panels that are wider than their place, because of names at their marks, are drawn again without
+   * the surplus: a few times, for a name that begins in the middle moves by half of it.
+   */
+  async draw(surplus = 0, again = 4) {
     this.drawn = true;
     this.forWidth = this.place.clientWidth;
     const {drawing, source} = this, kind = this.choice("scale");
     const stack = all("[data-figure]", this.figure.parentElement);
     const isLast = this.place === stack.at(-1);
     const {spec, parts} = pageSpec(drawing, {
-      scale: kind === "own" ? null : kind, stacked: this.stacked, isLast, width: this.forWidth,
+      scale: kind === "own" ? null : kind, stacked: this.stacked, isLast, width: this.forWidth - surplus,
     });
     const datasets = Object.fromEntries(Object.keys(drawing.names).map(name => [name, rows(source, name)]));
     const options = {renderer: "svg", actions: false, ast: true, config: lookOf(drawing)};
@@ -53,7 +57,9 @@ class Plot {
     this.place.prepend(canvas);
     this.embedded = await vegaEmbed(canvas, {...spec, datasets}, options);
     this.view = this.embedded.view;
-    the("svg", canvas).setAttribute("aria-hidden", "true");
+    const svg = the("svg", canvas), over = Math.ceil(svg.viewBox.baseVal.width - this.forWidth);
+    if (isPanels(spec) && over > 0 && again) return this.draw(surplus + over, again - 1);
+    svg.setAttribute("aria-hidden", "true");
     // To find what of a drawing lies below the pointer takes long, and nobody wants to know but figures of panels.
     canvas.style.pointerEvents = parts.size ? "none" : "";
     this.parts = parts;

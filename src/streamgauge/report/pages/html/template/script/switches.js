@@ -61,11 +61,15 @@ function showSwitches(plot) {
   the("[data-saving]", plot.figure).replaceChildren(...savingOf(plot));
 }
 
-const SIGNS = {"triangle-up": "▲", square: "■", circle: "●", diamond: "◆", cross: "✚"};
+const SIGNS = {"triangle-up": "▲", "triangle-down": "▼", square: "■", circle: "●", diamond: "◆", cross: "✚"};
 
 /** The sign of an entry: a line with its colour and dash, or a shape. */
 function signOf({color, dash, shape, mark}) {
-  if (shape) return make("span", {className: "sign", textContent: SIGNS[shape] ?? "●"});
+  if (shape) {
+    const sign = make("span", {className: "sign", textContent: SIGNS[shape] ?? "●"});
+    sign.style.color = color ?? "";
+    return sign;
+  }
   const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const isLine = ["line", "rule"].includes(mark), line = document.createElementNS(sign.namespaceURI, "line");
   sign.setAttribute("viewBox", "0 0 22 10");
