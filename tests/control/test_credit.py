@@ -96,6 +96,18 @@ def test_a_limit_below_the_number_of_producers_can_be_held_by_those_with_nothing
     assert state.decide(Seen(0, (0, 0))).granted == (1, 0)
 
 
+def test_what_was_lost_for_ever_may_leave_the_rest_with_one_that_has_nothing_to_send() -> None:
+    """Grants are dealt out before it is known who will need them."""
+    state = Credits.none(3, 3).decide(Seen(0, (0, 0, 0))).decide(Seen(0, (0, 0, 0), dead=frozenset({1})))
+    assert state.granted == (2, 0, 1)
+
+    # Both messages of the first are never heard of again; one of them came back before.
+    late = state.decide(Seen(0, (1, 0, 0), returned=1, dead=frozenset({1})))
+
+    assert late.granted == (2, 0, 2)
+    assert late.decide(Seen(0, (2, 0, 0), returned=1, dead=frozenset({1}))).granted == late.granted
+
+
 class Reported:
     """A number that only rises, and is seen late: any value that it had since the last look."""
 
@@ -328,20 +340,25 @@ class CreditMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """When everything goes on and reports are fresh, messages go on, unless too many credits are lost for ever."""
         living = [place for place, producer in enumerate(getattr(self, "members", ())) if producer.alive]
-        # What was lost for ever keeps its credit; of the others, each producer may keep one that it does not use.
-        if living and self.limit - self.ambiguous() >= len(living):
-            for wanting in living:
+        for wanting in living:
+            # What was lost for ever keeps its credit; of the others, each producer may keep what it does not use.
+            kept = sum(max(1, self.unused(place)) for place in living if place != wanting)
+            if self.limit - self.ambiguous() > kept:
                 before = self.members[wanting].sent
                 for _ in range(3):
                     self.everything_goes_on(wanting)
                 assert self.members[wanting].sent > before
+        if living and self.limit - self.ambiguous() >= len(living):
             # The living have all of the limit that was not lost.
+            self.everything_goes_on(wanting=None)
             self.the_controller_decides_by_fresh_reports()
-            unused = sum(self.credits.granted[place] - self.members[place].claimed.now for place in living)
-            assert unused == self.limit - self.ambiguous()
+            assert sum(map(self.unused, living)) == self.limit - self.ambiguous()
 
-    def everything_goes_on(self, wanting: int) -> None:
-        """One producer has something to send, the others have nothing new; consumers process whatever there is."""
+    def unused(self, place: int) -> int:
+        return self.credits.granted[place] - self.members[place].claimed.now
+
+    def everything_goes_on(self, wanting: int | None) -> None:
+        """At most one producer has something new to send; consumers process whatever there is."""
         self.the_controller_decides_by_fresh_reports()
         for place in range(len(self.members)):
             self.a_producer_goes_on(place, ALL if place == wanting else 0, ALL)
