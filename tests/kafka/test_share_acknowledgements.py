@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import IllegalStateException, KafkaError, KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import Block
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.carriers.share.acknowledgements import ShareAcknowledgements
 
 TOPICS = ("s", "t")
@@ -56,6 +57,7 @@ class Polled:
         self.told = ShareAcknowledgements(self.client, TOPICS, 3, self.letters if letters else None)  # type: ignore[arg-type]
         for topic in (0, 1):
             self.told._open[topic, 0] = {offset: offset for offset in range(5)}
+        self.told._until_ns = monotonic_ns() + 60 * NS_PER_SECOND
 
     def settle(self, topic: int, offsets: list[int], accepted: bool = True, number: int = 1) -> None:
         found: Block = {
@@ -106,6 +108,18 @@ def test_of_one_offset_the_first_answer_is_for_what_was_told_first(polled: Polle
     polled.settle(0, [2], number=2)
     assert polled.answer(0, {2}, REFUSED) == [(0, 2, 12, 1, "timed_out")]
     assert polled.answer(0, {2}) == [(0, 2, 12, 2, "accepted")]
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_what_is_told_when_the_lock_is_over_is_not_taken(polled: Polled, accepted: bool) -> None:
+    """The broker says nothing against it where the message has a final outcome already."""
+    polled.settle(0, [0, 1], accepted)
+    polled.told._until_ns = 0
+    polled.settle(0, [2, 3], accepted)
+    in_time = "accepted" if accepted else "released"
+    assert polled.answer(0, {0, 1, 2, 3}) == [
+        (0, 0, 10, 1, in_time), (0, 1, 11, 1, in_time), (0, 2, 12, 1, "timed_out"), (0, 3, 13, 1, "timed_out"),
+    ]  # fmt: skip
 
 
 def test_an_error_that_tells_no_outcome_leaves_deliveries_unanswered(polled: Polled) -> None:

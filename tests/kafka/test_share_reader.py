@@ -17,7 +17,7 @@ from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched
-from streamgauge.domain.clock import NS_PER_MS, clock_pair
+from streamgauge.domain.clock import NS_PER_MS, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.fake import FakeLog
 from streamgauge.kafka.admin import Cluster
@@ -237,15 +237,33 @@ def test_nothing_more_is_polled_until_all_is_acknowledged(group: Any) -> None:
 
 
 def test_a_lock_that_is_over_lets_a_message_come_again(make_group: Callable[[int], Any]) -> None:
-    """Who acknowledges it then is too late, though a broker that finds it accepted may take it for accepted again."""
+    """Who acknowledges it then is too late, though a broker that finds it accepted says nothing against it."""
     group = make_group(1)
     with closing(group.opened()) as slow, closing(group.opened()) as other:
         late = polled(slow, 1)
+        until_ns = monotonic_ns() + LOCK_MS * NS_PER_MS
         again = until_settled(other, COUNT, lambda _: False, partitions=1)
         assert set(late) <= {(seq, number - 1) for seq, number in again if number == 2}
         assert {seq for seq, _ in again} == set(range(COUNT))
+        until(lambda: monotonic_ns() > until_ns)
         settle(slow, late, partitions=1)
-        assert {outcome for _, _, outcome in told(slow, len(late))} <= {"timed_out", "accepted"}
+        assert {outcome for _, _, outcome in told(slow, len(late))} == {"timed_out"}
+
+
+def test_who_is_too_late_for_the_last_delivery_has_not_accepted_it(make_group: Callable[[int], Any]) -> None:
+    """The message is archived by then, and a broker refuses nothing of what it has given up."""
+    group = make_group(1)
+    with closing(group.opened(dead_letters=False)) as reader:
+        for number in (1, 2):
+            rows = polled(reader, COUNT)
+            until_ns = monotonic_ns() + LOCK_MS * NS_PER_MS
+            assert rows == [(seq, number) for seq in range(COUNT)]
+            until(lambda over=until_ns: monotonic_ns() > over)
+            if number == DELIVERIES:
+                until(lambda: group.lag() == 0)
+            settle(reader, rows, partitions=1)
+            assert told(reader, COUNT) == [(seq, number, "timed_out") for seq in range(COUNT)]
+        assert reader.poll(0.05, 100) is None
 
 
 def test_who_leaves_gives_back_what_he_had(make_group: Callable[[int], Any]) -> None:

@@ -129,7 +129,7 @@ _DELIVERIES: Mapping[str, str] = MappingProxyType(
         "accepted": "deliveries that were acknowledged",
         "rejected": "deliveries whose processing failed, and that were not to come again",
         "released": "deliveries whose processing failed, without those that are rejected",
-        "timed_out": "deliveries whose acknowledgement the broker refused: their lock was over",
+        "timed_out": "deliveries that were acknowledged when their lock was over",
         "unanswered": "deliveries of which the consumer told nothing: it took too long, or died",
     }
 )

@@ -6,7 +6,7 @@ Deliveries are kept in batches of one partition, which mostly are answered as th
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -42,6 +42,13 @@ class _Batch:
     rows: _Rows
     outcome: str
     told_ns: int
+    until_ns: int
+    """When the lock of all of them was over, at the latest."""
+
+    @property
+    def settled(self) -> str:
+        """What it means that the broker took it: who tells too late of what has a final outcome is not refused."""
+        return self.outcome if self.told_ns <= self.until_ns else TIMED_OUT
 
     def part(self, offsets: set[int]) -> "tuple[_Batch | None, _Batch | None]":
         """Those at these offsets, and the others; None for none."""
@@ -51,7 +58,7 @@ class _Batch:
         chosen = np.fromiter((offset in offsets for offset in mine), np.bool_, len(mine))
         if not chosen.any():
             return None, self
-        parts = (_Batch(self.rows[:, mask], self.outcome, self.told_ns) for mask in (chosen, ~chosen))
+        parts = (replace(self, rows=self.rows[:, mask]) for mask in (chosen, ~chosen))
         return next(parts), next(parts)
 
 
@@ -70,6 +77,8 @@ class ShareAcknowledgements:
         self._letters = letters
         self._open: dict[Place, dict[int, Any]] = {}
         """Of each partition the messages of the last poll that are not acknowledged, by their offsets."""
+        self._until_ns = 0
+        """When their lock is over, at the latest."""
         self._asked: dict[Place, deque[_Batch]] = {}
         """Of each partition what was told and is not answered, in its order."""
         self._known: list[tuple[_Batch, str, int]] = []
@@ -85,8 +94,9 @@ class ShareAcknowledgements:
         """None: the broker delivers again, and a message whose dead letter is on its way has no final outcome there."""
         return 0
 
-    def polled(self, place: Place, messages: Sequence[Any]) -> None:
-        """These messages of a partition are to be acknowledged."""
+    def polled(self, place: Place, messages: Sequence[Any], until_ns: int) -> None:
+        """These messages of a partition are to be acknowledged, by when their lock is over at the latest."""
+        self._until_ns = until_ns
         offsets: Any = map(ck.Message.offset, messages)
         self._open.setdefault(place, {}).update(zip(offsets, messages, strict=True))
 
@@ -97,7 +107,7 @@ class ShareAcknowledgements:
         is_last = ~accepted & (rows[_NUMBER] >= self._last if self._letters else False)
         for outcome, mask in ((ACCEPTED, accepted), (RELEASED, ~accepted & ~is_last)):
             for batch in _by_place(rows[:, mask]):
-                self._tell(_Batch(batch, outcome, now_ns))
+                self._tell(_Batch(batch, outcome, now_ns, self._until_ns))
         if self._letters:
             for delivery in rows[:, is_last].T:
                 topic, partition, offset = delivery[: _OFFSET + 1].tolist()
@@ -150,8 +160,8 @@ class ShareAcknowledgements:
         for where, found in offsets.items():
             for batch in self._answered_of((self._numbers[where.topic], where.partition), set(found)):
                 if code is None:
-                    at_ns = batch.told_ns if batch.outcome == RELEASED else now_ns
-                    self._known.append((batch, batch.outcome, at_ns))
+                    at_ns = batch.told_ns if batch.settled == RELEASED else now_ns
+                    self._known.append((batch, batch.settled, at_ns))
                 elif code == KafkaError.INVALID_RECORD_STATE:
                     # Its lock was over: it was delivered again, or will be.
                     self._known.append((batch, TIMED_OUT, now_ns))
@@ -188,7 +198,7 @@ class ShareAcknowledgements:
 
     def _buried(self, delivery: _Rows, is_written: bool) -> None:
         """A dead letter is written, or failed to be."""
-        batch = _Batch(delivery, REJECTED if is_written else RELEASED, monotonic_ns())
+        batch = _Batch(delivery, REJECTED if is_written else RELEASED, monotonic_ns(), self._until_ns)
         if is_written:
             self._known.append((batch, DEAD_LETTER, batch.told_ns))
         self._tell(batch)

@@ -152,9 +152,10 @@ class ShareReader:
         self._arrivals.seen_empty_ns = returned_ns
         messages = [each for each in polled if self._is_sound(each)]
         if messages:
+            until_ns = returned_ns + self._lock_ms * NS_PER_MS
             # In runs, as they come in batches.
             for place, run in groupby(messages, self._place):
-                self.acknowledgements.polled(place, list(run))
+                self.acknowledgements.polled(place, list(run), until_ns)
             self._stock.extend(messages)
             self._whole = True
 
