@@ -236,16 +236,22 @@ def test_nothing_more_is_polled_until_all_is_acknowledged(group: Any) -> None:
         assert len(until_settled(reader, left, lambda _: False) if left else []) == left
 
 
+def after_the_lock() -> Callable[[], bool]:
+    """Whether a lock that began by now is over."""
+    until_ns = monotonic_ns() + LOCK_MS * NS_PER_MS
+    return lambda: monotonic_ns() > until_ns
+
+
 def test_a_lock_that_is_over_lets_a_message_come_again(make_group: Callable[[int], Any]) -> None:
     """Who acknowledges it then is too late, though a broker that finds it accepted says nothing against it."""
     group = make_group(1)
     with closing(group.opened()) as slow, closing(group.opened()) as other:
         late = polled(slow, 1)
-        until_ns = monotonic_ns() + LOCK_MS * NS_PER_MS
+        is_over = after_the_lock()
         again = until_settled(other, COUNT, lambda _: False, partitions=1)
         assert set(late) <= {(seq, number - 1) for seq, number in again if number == 2}
         assert {seq for seq, _ in again} == set(range(COUNT))
-        until(lambda: monotonic_ns() > until_ns)
+        until(is_over)
         settle(slow, late, partitions=1)
         assert {outcome for _, _, outcome in told(slow, len(late))} == {"timed_out"}
 
@@ -256,9 +262,9 @@ def test_who_is_too_late_for_the_last_delivery_has_not_accepted_it(make_group: C
     with closing(group.opened(dead_letters=False)) as reader:
         for number in (1, 2):
             rows = polled(reader, COUNT)
-            until_ns = monotonic_ns() + LOCK_MS * NS_PER_MS
+            is_over = after_the_lock()
             assert rows == [(seq, number) for seq in range(COUNT)]
-            until(lambda over=until_ns: monotonic_ns() > over)
+            until(is_over)
             if number == DELIVERIES:
                 until(lambda: group.lag() == 0)
             settle(reader, rows, partitions=1)
