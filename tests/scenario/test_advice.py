@@ -28,6 +28,24 @@ def test_a_request_for_every_message_is_said(load: dict[str, Any], warns: bool) 
     assert all("200 ms" in line and "Write 1" in line for line in said)
 
 
+@pytest.mark.parametrize(
+    ("load", "replication", "warns"),
+    [
+        ({"client": {"acks": "all", "enable.idempotence": True}}, 3, True),
+        ({"client": {"acks": "all", "enable.idempotence": "true", "max.in.flight": 5}}, 3, True),
+        ({"transactions": {"messages": 100}}, 3, True),
+        ({"client": {"acks": "all", "enable.idempotence": True, "max.in.flight": 1}}, 3, False),
+        ({"client": {"acks": "all", "enable.idempotence": True}}, 1, False),
+        ({"client": {"acks": "all"}}, 3, False),
+    ],
+)
+def test_threads_that_poll_without_a_pause_are_told(load: dict[str, Any], replication: int, warns: bool) -> None:
+    """Where acknowledgements wait for replicas: five messages of a partition are soon on their way."""
+    said = advice(parse({"name": "x", "load": {"rate": "100/s", **load}, "topic": {"replication": replication}}))
+
+    assert [each.startswith("load.client.max.in.flight: ") for each in said] == [True] * warns
+
+
 def test_a_run_that_only_reads_has_no_load_to_warn_of() -> None:
     assert advice(parse({"name": "x", "load": "off"})) == []
 

@@ -19,7 +19,9 @@ _FEW_IN_FLIGHT: Final = 5
 
 def advice(scenario: Scenario) -> list[str]:
     """One sentence each, like `load.client.linger.ms: ...`."""
-    of_load = _of_load(scenario.load) if scenario.load else ()
+    of_load = (
+        [*_of_load(scenario.load), *_of_spinning(scenario.load, scenario.topic.replication)] if scenario.load else ()
+    )
     retry = scenario.consume.retry if scenario.consume else None
     return [*of_load, *(_of_retry(retry, scenario.phases.drain) if retry else ())]
 
@@ -32,6 +34,16 @@ def _of_load(load: Load) -> Iterator[str]:
             f"load.client.linger.ms: 0 at {per_second(rate)} sends a request for nearly every message; at 10,000/s "
             "that was measured to cost a broker a whole core and a median of 200 ms. Write 1 (about 1 ms), or bound "
             "max.in.flight.requests.per.connection to 5"
+        )
+
+
+def _of_spinning(load: Load, replication: int) -> Iterator[str]:
+    is_idempotent = load.transactions or str(load.client.get("enable.idempotence", False)).lower() == "true"
+    if is_idempotent and replication > 1 and number_of(load.client, _IN_FLIGHT) != 1:
+        yield (
+            "load.client.max.in.flight: threads of librdkafka poll without a pause while five messages of a partition "
+            "wait to be acknowledged, if the producer is idempotent or transactional and may have several requests in "
+            "flight. That takes whole cores, which brokers may need on this machine. Write 1"
         )
 
 
