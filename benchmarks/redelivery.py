@@ -1,8 +1,9 @@
 """Redelivery of single messages: deliveries beside theory, how late they are, what it costs, what a tracker holds.
 
 The parts: `theory` fails half of the deliveries with markers, `retry` does so with retry topics, `share` with a share
-group; `cost` runs the carriers in turn at one rate without failures, `failing` with half of them failing; `tracker`
-reads a million open messages and two million that are done, as after a restart; `drain` reads a filled topic with each
+group; `cost` runs the carriers in turn at one rate without failures, `failing` with half of them failing; `closed` has
+producers that wait for each batch, and compares their rate with what CPU for each message lets expect; `tracker` reads
+a million open messages and two million that are done, as after a restart; `drain` reads a filled topic with each
 carrier.
 """
 
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from benchmarks.common import Float64s, Int64s, Ran, broker, heading, idle_share, run, spread, topic
+from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected_dead
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.delivery.rows import MeasureSpan
@@ -34,6 +36,7 @@ from streamgauge.scenario.topic_names import retry_topic
 from streamgauge.workload.failing import Failing
 
 FAIL, LIMIT, SEED = 0.5, 3, 42
+CLOSED, BATCH = 2, 1_000
 OPEN, DONE, PARTITIONS = 1_000_000, 2_000_000, 12
 FAR_MS = 1 << 40
 """Open messages are not due while they are counted."""
@@ -41,7 +44,9 @@ FAR_MS = 1 << 40
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--part", choices=("theory", "retry", "share", "cost", "failing", "tracker", "drain"))
+    options.add_argument(
+        "--part", choices=("theory", "retry", "share", "cost", "failing", "closed", "tracker", "drain")
+    )
     options.add_argument("--messages", type=int, default=200_000)
     options.add_argument("--theory-rate", type=int, default=2_000)
     options.add_argument("--rate", type=int, default=40_000)
@@ -63,6 +68,7 @@ def main() -> None:
             "share": lambda: _theory("redelivery-share", running.bootstrap, chosen.messages, chosen.theory_rate),
             "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds, 0),
             "failing": lambda: _cost(running.bootstrap, chosen.failing_rate, chosen.rounds, FAIL),
+            "closed": lambda: _closed(running, chosen.rounds),
             "tracker": lambda: _tracker(running.bootstrap),
             "drain": lambda: _drain(running.bootstrap, chosen.filled, chosen.rounds),
         }
@@ -132,11 +138,17 @@ def _keys(producers: Int64s, seqs: Int64s, numbers: Int64s) -> Int64s:
 
 
 def _cpu(ran: Ran) -> str:
-    """CPU of consumers, trackers and broker for each message that was received."""
+    """CPU of producers, consumers, trackers and broker for each message that was received."""
+    told = [f"{role}s {spent:.1f}" for role, spent in _cpu_us(ran).items()]
+    return f"CPU in us for each delivery: {', '.join(told)}." if told else ""
+
+
+def _cpu_us(ran: Ran) -> dict[str, float]:
+    """Of each role that used any."""
     files = sorted(str(path) for path in ran.folder.events.glob("resources/*/part-*.parquet"))
     table = ds.dataset(files).to_table(columns=["process", "role", "cpu_ns"])
     received = len(ran.column("received", "received_ns")[0])
-    told = []
+    told = {}
     for role in ("producer", "consumer", "tracker", "broker"):
         rows = table.filter(pc.equal(table["role"], role))
         spent = 0
@@ -144,8 +156,8 @@ def _cpu(ran: Ran) -> str:
             used = rows.filter(pc.equal(rows["process"], process))["cpu_ns"].drop_null()
             spent += pc.max(used).as_py() - pc.min(used).as_py() if len(used) else 0
         if spent:
-            told.append(f"{role}s {spent / received / 1000:.1f}")
-    return f"CPU in us for each delivery: {', '.join(told)}." if told else ""
+            told[role] = spent / received / 1000
+    return told
 
 
 def _cost(bootstrap: str, rate: int, rounds: int, fail: float) -> None:
@@ -175,13 +187,64 @@ def _cost(bootstrap: str, rate: int, rounds: int, fail: float) -> None:
     print()
 
 
+def _closed(running: EmbeddedCluster, rounds: int) -> None:
+    """A closed loop is as fast as its answers, or as the cores allow that all share."""
+    print(f"### A closed loop: {CLOSED} producers wait for each batch of {BATCH:,} messages, carriers in turn\n")
+    print(
+        "| carrier | received, /s | of `offsets` | CPU of all, us for each delivery | of `offsets`, as expected "
+        "| by role |"
+    )
+    print("|---|---|---|---|---|---|")
+    plain = [f"load.rate={{closed: {{batch: {BATCH}}}}}", f"load.producers={CLOSED}", "load.size=100"]
+    plain += ["phases.measure=10s", "phases.drain=60s"]
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in _CARRIERS}
+    for _ in range(rounds):
+        for name, settings in _CARRIERS.items():
+            with topic(running.bootstrap, None) as made:
+                before_us = _brokers_us(running)
+                with run("baseline", running.bootstrap, *plain, *settings, f"topic.name={made}") as ran:
+                    delivered = len(ran.column("received", "received_ns")[0])
+                    spent = {**_cpu_us(ran), "broker": (_brokers_us(running) - before_us) / delivered}
+                    found[name].append((_received_per_second(ran), sum(spent.values())))
+                _remove(running.bootstrap, made)
+            (rate, cpu), (yardstick, _) = found[name][-1], found["offsets"][-1]
+            by_role = ", ".join(f"{role}s {each:.1f}" for role, each in spent.items())
+            # With the cores that there are; no carrier is faster than the loop itself.
+            bound = min(1.0, (psutil.cpu_count() or 1) * 1_000_000 / cpu / yardstick)
+            shares = f"{rate / yardstick:.2f} | {cpu:.1f} | {bound:.2f}"
+            print(f"| {name} | {rate:,.0f} | {shares} | {by_role} |", flush=True)
+    ratios = {
+        name: [one[0] / other[0] for one, other in zip(rows, found["offsets"], strict=True)]
+        for name, rows in found.items()
+    }
+    print(
+        "\n"
+        + "; ".join(f"{name} of offsets: {spread(each)}" for name, each in ratios.items() if name != "offsets")
+        + ".\n"
+    )
+
+
+def _brokers_us(running: EmbeddedCluster) -> float:
+    """CPU that the brokers used since they started."""
+    times = [psutil.Process(each.pid).cpu_times() for each in running.nodes]
+    return sum(each.user + each.system for each in times) * 1_000_000
+
+
+def _received_per_second(ran: Ran) -> float:
+    """In the measure phase."""
+    measure = ran.facts.phase("measure")
+    assert measure
+    (received_ns,) = ran.column("received", "received_ns")
+    inside = (received_ns >= measure.from_ns) & (received_ns < measure.to_ns)
+    return float(inside.sum() / ((measure.to_ns - measure.from_ns) / NS_PER_SECOND))
+
+
 def _rates(ran: Ran) -> str:
     measure = ran.facts.phase("measure")
     assert measure
     sent, received = len(ran.column("sent", "seq")[0]), len(ran.column("received", "seq")[0])
     due_ns, received_ns = ran.column("received", "due_ns", "received_ns")
-    inside = (received_ns >= measure.from_ns) & (received_ns < measure.to_ns)
-    per_second = inside.sum() / ((measure.to_ns - measure.from_ns) / NS_PER_SECOND)
+    per_second = _received_per_second(ran)
     chosen = (due_ns >= measure.from_ns) & (due_ns < measure.to_ns)
     # Without a carrier that redelivers, no delivery has a number.
     (numbers,) = ran.column("received", "delivery_count")
