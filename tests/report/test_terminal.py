@@ -139,6 +139,18 @@ def test_a_drawn_run_that_is_valid_in_part_has_at_most_forty_lines(make: Make, w
     assert len(text.splitlines()) <= 40
 
 
+def test_a_result_that_is_longer_than_a_screen_is_drawn_whole(make: Make) -> None:
+    """It has to be scrolled anyway."""
+    result = assemble(make(troubled))
+    checks = [each.model_copy(update={"status": "fail"}) for each in result.verdict.checks]
+    failed = result.model_copy(update={"verdict": result.verdict.model_copy(update={"checks": checks})})
+
+    text = summary(failed, colour=False, width=100, signs=BLOCKS)
+
+    assert len(text.splitlines()) > 60
+    assert "Histogram" in text
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_figures_that_have_no_room_stand_below(make: Make, width: int) -> None:
     """Whole, also intervals of all of them, and under the head of each."""

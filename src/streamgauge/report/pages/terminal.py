@@ -20,7 +20,7 @@ from streamgauge.result.model.verdict import ExpectationResult
 
 GAP: Final = 2
 MOST_LINES: Final = 40
-"""Charts are drawn in the lines that the rest leaves of these."""
+"""Of a result that has no more: charts are drawn in the lines that the rest leaves."""
 
 _STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
 _JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
@@ -45,7 +45,9 @@ def summary(
     console = console_of(colour, width)
     files = str(folder or result.run.id)
     text = _printed(console, result, files, list(_sections(result, names, terminal_charts.NONE)))
-    charts = terminal_charts.drawn(result, signs, MOST_LINES - len(text.splitlines())) if signs else None
+    left = MOST_LINES - len(text.splitlines())
+    # What is longer without charts has to be scrolled anyway.
+    charts = terminal_charts.drawn(result, signs, left if left >= 0 else MOST_LINES) if signs else None
     return _printed(console, result, files, list(_sections(result, names, charts))) if charts else text
 
 
