@@ -76,6 +76,13 @@ def both_times(path: str, *names: str, trust: Trust = "believed") -> dict[str, F
             "ack latency mad",
             id="percentiles and others",
         ),
+        pytest.param(
+            both_times("ack", "p50", "p75", "p90", "p99_5", "p99_9", "max")
+            | both_times("ack", "p99", trust="not_believed"),
+            "ack latency p50 to p90 and p99.5 to max",
+            "ack latency p99",
+            id="a gap",
+        ),
     ],
 )
 def test_latencies_of_which_the_same_is_told_are_told_together(

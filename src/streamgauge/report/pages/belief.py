@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Final, Self
 
 from streamgauge.domain.text.numbers import listed, significant
@@ -209,11 +210,13 @@ def _short(paths: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _range(tail: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Percentiles in words; from the first to the last where these are more than two and none lacks between them."""
-    names = [name.replace("_", ".") for name in tail]
-    places = [order.index(name) for name in tail]
-    is_range = len(places) > 2 and places[-1] - places[0] == len(places) - 1
-    return [f"{names[0]} to {names[-1]}"] if is_range else names
+    """Percentiles in words; more than two that follow each other from the first to the last of them."""
+    told: list[str] = []
+    # The distance from the place in the tail is the same until one lacks.
+    for _, run in groupby(enumerate(tail), key=lambda each: order.index(each[1]) - each[0]):
+        names = [name.replace("_", ".") for _, name in run]
+        told += [f"{names[0]} to {names[-1]}"] if len(names) > 2 else names
+    return told
 
 
 def _because(trust: Mapping[str, FigureTrust], place: str) -> str:
