@@ -101,7 +101,7 @@ def test_what_was_lost_for_ever_may_leave_the_rest_with_one_that_has_nothing_to_
     state = Credits.none(3, 3).decide(Seen(0, (0, 0, 0))).decide(Seen(0, (0, 0, 0), dead=frozenset({1})))
     assert state.granted == (2, 0, 1)
 
-    # Both messages of the first are never heard of again; one of them came back before.
+    # The first has claimed both, of which the controller sees one; one failed, the other is never heard of again.
     late = state.decide(Seen(0, (1, 0, 0), returned=1, dead=frozenset({1})))
 
     assert late.granted == (2, 0, 2)

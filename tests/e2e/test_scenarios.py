@@ -305,6 +305,25 @@ def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable
     assert {position == end for moment, position, end in positions if moment == "final"} == {True}
 
 
+def test_what_is_too_late_in_its_last_delivery_is_archived(carry_out: Callable[..., Ran]) -> None:
+    """The broker gives it up without a dead letter, as nobody rejected it: a class of its own, and the drain ends."""
+    ran = carry_out(
+        "redelivery-share", "load.rate=4/s", "load.producers=1", "topic.partitions=2", "phases.warmup=0s",
+        "phases.measure=2s", "phases.drain=90s", "consume.acknowledge={share: {lock: 1s, limit: 1}}",
+        "consume.processing={overrun: {share: 1.0, takes: 1500ms}}",
+    )  # fmt: skip
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    found = redeliveries(*deliveries_of(ran), Carried(in_place=True, limit=1))
+    sent = ran.rows("sent").num_rows
+    assert {name: found.counts[name] for name in ("messages", "archived", "succeeded", "dead", "open")} == {
+        "messages": sent, "archived": sent, "succeeded": 0, "dead": 0, "open": 0,
+    }  # fmt: skip
+    assert {number: row["deliveries"] for number, row in found.by_number.items()} == {1: sent, 2: sent}
+    assert found.counts["timed_out"] + found.counts["unanswered"] == 2 * sent
+    assert found.counts["early"] == 0
+
+
 MARKED = "consume.acknowledge={markers: {timeout: 500ms, silence: 100ms, limit: 3, trackers: 2}}"
 RETRIED = "consume.acknowledge={retry: {delays: [300ms], limit: 3}}"
 KILLED = [

@@ -38,8 +38,7 @@ def _of_load(load: Load) -> Iterator[str]:
 
 
 def _of_spinning(load: Load, replication: int) -> Iterator[str]:
-    is_idempotent = load.transactions or str(load.client.get("enable.idempotence", False)).lower() == "true"
-    if is_idempotent and replication > 1 and number_of(load.client, _IN_FLIGHT) != 1:
+    if load.is_idempotent and replication > 1 and number_of(load.client, _IN_FLIGHT) != 1:
         yield (
             "load.client.max.in.flight: threads of librdkafka poll without a pause while five messages of a partition "
             "wait to be acknowledged, if the producer is idempotent or transactional and may have several requests in "

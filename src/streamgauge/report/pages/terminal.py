@@ -43,12 +43,16 @@ def summary(
     `signs`. `colour` and `width` override what the terminal says.
     """
     console = console_of(colour, width)
-    files = str(folder or result.run.id)
-    text = _printed(console, result, files, list(_sections(result, names, terminal_charts.NONE)))
+
+    def printed(charts: terminal_charts.Charts) -> str:
+        return _printed(console, result, str(folder or result.run.id), list(_sections(result, names, charts)))
+
+    text = printed(terminal_charts.NONE)
+    if signs is None:
+        return text
     left = MOST_LINES - len(text.splitlines())
     # What is longer without charts has to be scrolled anyway.
-    charts = terminal_charts.drawn(result, signs, left if left >= 0 else MOST_LINES) if signs else None
-    return _printed(console, result, files, list(_sections(result, names, charts))) if charts else text
+    return printed(terminal_charts.drawn(result, signs, left if left >= 0 else MOST_LINES))
 
 
 def _printed(console: Console, result: Result, files: str, sections: Sequence[tuple[str, RenderableType]]) -> str:

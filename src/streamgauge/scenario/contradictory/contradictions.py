@@ -24,7 +24,6 @@ from streamgauge.scenario.topic_names import expanded
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
 """`message.max.bytes` of the client when nobody sets it."""
 _RETRIES: Final = ("retries", "message.send.max.retries")
-_IDEMPOTENCE: Final = "enable.idempotence"
 
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
@@ -190,7 +189,7 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
     if load.resend:
         what = "a message that is sent again may be written twice, and count twice"
         yield Fault(where, what, "Leave load.resend out, or write hysteresis")
-    if not load.transactions and not _writes_once(load.client):
+    if not _writes_once(load):
         what = "a producer that retries may write a message twice, which would count twice"
         yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
     unprocessed = [name for name in ("drop", "fail", "poison") if getattr(consume.processing, name, 0)]
@@ -208,10 +207,8 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
         yield Fault(where, "a compacted topic has offsets without a message", "Leave cleanup.policy out")
 
 
-def _writes_once(client: ClientSettings) -> bool:
-    if str(client.get(_IDEMPOTENCE, False)).lower() == "true":
-        return True
-    return any(str(client[key]) == "0" for key in _RETRIES if key in client)
+def _writes_once(load: Load) -> bool:
+    return load.is_idempotent or any(str(load.client[key]) == "0" for key in _RETRIES if key in load.client)
 
 
 def _ends(scenario: Scenario) -> Iterator[Fault]:

@@ -138,6 +138,11 @@ class Load(ScenarioPart):
         return batch if batch is None or isinstance(batch, int) else float(batch.chosen[1].mean)
 
     @property
+    def is_idempotent(self) -> bool:
+        """Whether brokers refuse what a producer writes twice: by its setting, or because it is transactional."""
+        return bool(self.transactions) or str(self.client.get("enable.idempotence", False)).lower() == "true"
+
+    @property
     def is_closed(self) -> bool:
         """Whether the next message waits for the acknowledgement of the last."""
         return self.batch is not None

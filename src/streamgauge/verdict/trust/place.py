@@ -10,7 +10,7 @@ from streamgauge.domain.text.numbers import percent
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
-from streamgauge.verdict.trust.starvation import explained, of_processes, of_workers, starved
+from streamgauge.verdict.trust.starvation import Wait, explained, of_processes, of_workers, starved
 
 _PIPELINE: Final = ("query", "driver", "executor", "python")
 _OTHER_LOAD: Final = "another generator would have made another load, which follows from how fast messages are answered"
@@ -38,13 +38,13 @@ def of_run(run: Evidence) -> str | None:
     """
     shares = {"the broker's": of_processes(run, ("broker",)), "the pipeline's": of_processes(run, _PIPELINE)}
     waits = [
-        (share, f"{whose} threads waited for a core for {percent(share)} of the time")
+        Wait(share, f"{whose} threads waited for a core for {percent(share)} of the time")
         for whose, share in shares.items()
         if share >= limits.TOLD_SHARE
     ]
     workers = of_workers(run)
-    waits += [workers] if workers[0] >= limits.TOLD_WORKERS_SHARE else []
-    told = [explained(waits)] if waits else []
+    waits += [workers] if workers.share >= limits.TOLD_WORKERS_SHARE else []
+    told = [explained(*waits)] if waits else []
     return "; ".join([*told, *(each.because for each in of_seconds(run))]) or None
 
 

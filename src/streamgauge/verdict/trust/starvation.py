@@ -6,7 +6,7 @@ of its Kafka client send, fetch and report behind its back, so their waits are i
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from streamgauge.domain.text.numbers import listed, percent
 from streamgauge.verdict.evidence import Evidence, Row, largest
@@ -21,6 +21,15 @@ _CLIENTS: Final[Mapping[str, tuple[Sequence[str], tuple[str, ...]]]] = {
     "connector": ((OWN, CLIENT), ("connections.",)),
 }
 """Workers by role: whose waits are in no bound, and what they may have delayed. A connector's own threads wait, too."""
+
+
+class Wait(NamedTuple):
+    """Threads that waited for a core."""
+
+    share: float
+    """Of the time, and so of the messages that this can explain."""
+    who: str
+    """They and what they waited, in words."""
 
 
 def starved(run: Evidence, role: str, threads: Sequence[str] = (OWN,)) -> list[Row]:
@@ -38,8 +47,8 @@ def of_clients(run: Evidence) -> list[Seconds]:
     return [seconds(run, _clients(rows), rows, _CLIENTS[role][1]) for role, rows in found.items() if rows]
 
 
-def of_workers(run: Evidence) -> tuple[float, str]:
-    """How much of the tail the waits of producers and consumers can explain, as a share of the messages and in words.
+def of_workers(run: Evidence) -> Wait:
+    """The waits of producers and consumers.
 
     Each message passes one worker of each role, so the workers of a role that waited for longest count.
     """
@@ -47,7 +56,7 @@ def of_workers(run: Evidence) -> tuple[float, str]:
     own, client = (min(1.0, sum(largest(rows, name) or 0.0 for rows in roles)) for name in (OWN, CLIENT))
     share = min(1.0, own + client)
     whose = f"the workers' threads waited for a core for {percent(own)} of the time, those of their Kafka clients for"
-    return share, f"{whose} {percent(client)}"
+    return Wait(share, f"{whose} {percent(client)}")
 
 
 def of_processes(run: Evidence, roles: Iterable[str]) -> float:
@@ -56,11 +65,11 @@ def of_processes(run: Evidence, roles: Iterable[str]) -> float:
     return min(1.0, sum(_waited(row, (OWN,)) for row in rows))
 
 
-def explained(waits: Sequence[tuple[float, str]]) -> str:
-    """What waits can explain, in words; of each the share of the time, and who waited."""
-    share = f"this can explain the slowest {percent(waits[0][0])} of the messages"
+def explained(*waits: Wait) -> str:
+    """What waits can explain, in words."""
+    share = f"this can explain the slowest {percent(waits[0].share)} of the messages"
     what = share if len(waits) == 1 else "each can explain that share of the slowest messages"
-    return f"{'; '.join(who for _, who in waits)}: {what}, and what queued behind them"
+    return f"{'; '.join(wait.who for wait in waits)}: {what}, and what queued behind them"
 
 
 def _waited(look: Row, threads: Sequence[str]) -> float:

@@ -157,8 +157,8 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
             f"longest gap between polls {milliseconds(longest['poll_gap_ms'])}{f', {within}' if within else ''}"
         )
     waited = of_workers(run)
-    if waited[0] >= limits.TOLD_SHARE:
-        found.append(explained([waited]))
+    if waited.share >= limits.TOLD_SHARE:
+        found.append(explained(waited))
     return found
 
 
