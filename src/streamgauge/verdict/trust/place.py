@@ -10,7 +10,7 @@ from streamgauge.domain.text.numbers import percent
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
-from streamgauge.verdict.trust.starvation import Wait, explained, of_processes, of_workers, starved
+from streamgauge.verdict.trust.starvation import CoreWait, explained, of_processes, of_workers, starved
 
 _PIPELINE: Final = ("query", "driver", "executor", "python")
 _OTHER_LOAD: Final = "another generator would have made another load, which follows from how fast messages are answered"
@@ -38,7 +38,7 @@ def of_run(run: Evidence) -> str | None:
     """
     shares = {"the broker's": of_processes(run, ("broker",)), "the pipeline's": of_processes(run, _PIPELINE)}
     waits = [
-        Wait(share, f"{whose} threads waited for a core for {percent(share)} of the time")
+        CoreWait(share, f"{whose} threads waited for a core for {percent(share)} of the time")
         for whose, share in shares.items()
         if share >= limits.TOLD_SHARE
     ]

@@ -23,7 +23,7 @@ _CLIENTS: Final[Mapping[str, tuple[Sequence[str], tuple[str, ...]]]] = {
 """Workers by role: whose waits are in no bound, and what they may have delayed. A connector's own threads wait, too."""
 
 
-class Wait(NamedTuple):
+class CoreWait(NamedTuple):
     """Threads that waited for a core."""
 
     share: float
@@ -47,7 +47,7 @@ def of_clients(run: Evidence) -> list[Seconds]:
     return [seconds(run, _clients(rows), rows, _CLIENTS[role][1]) for role, rows in found.items() if rows]
 
 
-def of_workers(run: Evidence) -> Wait:
+def of_workers(run: Evidence) -> CoreWait:
     """The waits of producers and consumers.
 
     Each message passes one worker of each role, so the workers of a role that waited for longest count.
@@ -56,7 +56,7 @@ def of_workers(run: Evidence) -> Wait:
     own, client = (min(1.0, sum(largest(rows, name) or 0.0 for rows in roles)) for name in (OWN, CLIENT))
     share = min(1.0, own + client)
     whose = f"the workers' threads waited for a core for {percent(own)} of the time, those of their Kafka clients for"
-    return Wait(share, f"{whose} {percent(client)}")
+    return CoreWait(share, f"{whose} {percent(client)}")
 
 
 def of_processes(run: Evidence, roles: Iterable[str]) -> float:
@@ -65,7 +65,7 @@ def of_processes(run: Evidence, roles: Iterable[str]) -> float:
     return min(1.0, sum(_waited(row, (OWN,)) for row in rows))
 
 
-def explained(*waits: Wait) -> str:
+def explained(*waits: CoreWait) -> str:
     """What waits can explain, in words."""
     share = f"this can explain the slowest {percent(waits[0].share)} of the messages"
     what = share if len(waits) == 1 else "each can explain that share of the slowest messages"
