@@ -29,21 +29,28 @@ SECOND = 1_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("assigned", "partitions", "complete"),
+    ("assigned", "partitions", "topics", "complete"),
     [
-        ([], 12, True),
-        ([12], 12, True),
-        ([6, 6], 12, True),
-        ([12, 0], 12, False),
-        ([6, 5], 12, False),
-        ([12, 6], 12, False),
-        ([1, 1, 0], 2, True),
-        ([0, 0], 2, False),
+        ([], 12, 1, True),
+        ([12], 12, 1, True),
+        ([6, 6], 12, 1, True),
+        ([12, 0], 12, 1, False),
+        ([6, 5], 12, 1, False),
+        ([12, 6], 12, 1, False),
+        ([1, 1, 0], 2, 1, True),
+        ([0, 0], 2, 1, False),
+        # Topics with one partition each: the range assignor gives both to one member, others do not.
+        ([2, 0], 2, 2, True),
+        ([1, 1], 2, 2, True),
+        ([4, 0], 4, 2, False),
+        ([2, 2, 0], 4, 2, True),
     ],
 )
-def test_a_group_is_complete_when_no_member_waits(assigned: list[int], partitions: int, complete: bool) -> None:
+def test_a_group_is_complete_when_no_member_waits(
+    assigned: list[int], partitions: int, topics: int, complete: bool
+) -> None:
     """Every partition once, and a share for everybody who can have one."""
-    assert complete is is_group_complete(assigned, partitions)
+    assert complete is is_group_complete(assigned, partitions, topics)
 
 
 @pytest.mark.parametrize(

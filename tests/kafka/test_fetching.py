@@ -50,6 +50,38 @@ def test_offsets_without_a_message_are_gone() -> None:
     assert sought.span == 0
 
 
+def test_what_was_read_behind_a_message_is_found_without_reading_it_again() -> None:
+    """Messages between those that were wanted are not kept, and what is before them is looked for."""
+    messages = {offset: ck.Message(value=str(offset).encode()) for offset in (3, 4, 6, 7, 9)}
+    sought = Sought()
+    sought.want([3])
+    sought.begin()
+    for offset, message in messages.items():
+        sought.take(offset, message)
+    assert (sought.found, list(sought.left), sought.size) == ({3: messages[3]}, [], 4)
+
+    # The one at 5 was compacted away: it would have come.
+    sought.want([5, 6, 9, 10])
+    assert sought.found == {5: None, 6: messages[6], 9: messages[9]}
+    assert (list(sought.left), sought.at, sought.size) == ([10], 10, 0)
+
+    assert sought.begin() == 10
+    sought.take(10, messages[3])
+    sought.take(11, messages[4])
+    sought.want([7, 11])
+    assert (sought.found, list(sought.left), len(sought.ahead)) == ({}, [7, 11], 0)
+
+
+def test_what_comes_once_more_is_not_kept_twice() -> None:
+    sought = Sought()
+    sought.want([3])
+    sought.begin()
+    for offset in (3, 4, 3, 4, 5):
+        sought.take(offset, ck.Message(value=b"1"))
+
+    assert [offset for offset, _ in sought.ahead] == [4, 5]
+
+
 @pytest.fixture
 def topic(broker: EmbeddedBroker, fresh_topic: Callable[[int], str]) -> str:
     """A topic of three partitions with messages that tell where they are."""
@@ -89,6 +121,32 @@ def test_all_partitions_are_read_at_once(fetching: Fetching) -> None:
             for partition, offsets in wanted.items()
             if offsets
         }
+
+
+@pytest.mark.kafka
+def test_what_came_with_a_message_is_there_without_the_broker(fetching: Fetching) -> None:
+    """No time is left to ask it; of what came, no more is kept than a limit allows."""
+    assert fetching.fetch({0: [10], 1: [20]}, PATIENCE_SECONDS)[0].keys() == {10}
+
+    kept = fetching.fetch({0: list(range(11, 211)), 1: list(range(21, 221))}, 0)
+    assert {partition: len(messages) for partition, messages in kept.items()} == {0: 200, 1: 200}
+    assert [message and message.value() for message in kept[1].values()][-1] == b"1 220"
+    assert fetching.fetch({0: [0]}, 0) == {0: {}}
+
+
+@pytest.mark.kafka
+def test_no_more_is_kept_than_is_allowed(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamgauge.kafka.carriers.markers.fetching._AHEAD", 300)
+    first = fetching.fetch({0: [0, 5_000], 1: [0], 2: [0]}, PATIENCE_SECONDS)
+    assert {partition: len(messages) for partition, messages in first.items()} == {0: 2, 1: 1, 2: 1}
+
+    kept = fetching.fetch(dict.fromkeys(range(3), range(1, 5_000)), 0)
+    assert 0 < len(kept[1]) <= 101
+    assert 0 < len(kept[2]) <= 101
+    found = fetching.fetch({1: range(len(kept[1]) + 1, 5_000)}, PATIENCE_SECONDS)
+    assert [message and message.value() for message in found[1].values()] == [
+        f"1 {offset}".encode() for offset in range(len(kept[1]) + 1, 5_000)
+    ]
 
 
 @pytest.mark.kafka

@@ -58,6 +58,8 @@ class Plan:
     """How long the measure phase lasts at most."""
     drain_ns: int
     open_sink: OpenSink
+    read_topics: int = 1
+    """How many topics `read_places` are of."""
     network: Links | None = None
     """The links of a cluster of our own; None where nothing is done to any."""
     start_at_ns: int | None = None

@@ -122,7 +122,7 @@ class Supervisor:
         limit_ns = self.now_ns() + READY_NS
         while True:
             late = self._workers.not_ready()
-            if not late and self._workers.are_groups_complete(len(self.plan.read_places)):
+            if not late and self._workers.are_groups_complete(len(self.plan.read_places), self.plan.read_topics):
                 return True
             if dead := self._workers.newly_dead(self.now_ns()):
                 raise WorkerError(f"{dead[0].name} ended before it was ready: {reason(dead[0].facts(self._board))}")

@@ -109,14 +109,12 @@ class Workers:
         """The names of those that cannot begin yet."""
         return [worker.name for worker in self.each if worker.state(self.board) < State.READY]
 
-    def are_groups_complete(self, partitions: int) -> bool:
-        """Whether every group has all partitions that it reads."""
-        return all(
-            (is_share_group_complete if self.share else is_group_complete)(
-                self.board.slots[rows, Slot.ASSIGNED].tolist(), partitions
-            )
-            for rows in self.rows_by_group().values()
-        )
+    def are_groups_complete(self, partitions: int, topics: int) -> bool:
+        """Whether every group has all partitions that it reads, of so many topics together."""
+        assigned = [self.board.slots[rows, Slot.ASSIGNED].tolist() for rows in self.rows_by_group().values()]
+        if self.share:
+            return all(is_share_group_complete(each, partitions) for each in assigned)
+        return all(is_group_complete(each, partitions, topics) for each in assigned)
 
     def are_flushed(self) -> bool:
         """Whether every producer that lives has a report of all it sent, or has no more to do."""
@@ -171,11 +169,16 @@ def reason(facts: WorkerFacts) -> str:
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}; see logs/{facts.name}.log"
 
 
-def is_group_complete(assigned: Sequence[int], partitions: int) -> bool:
-    """Whether a group with these numbers of partitions has all of them, and no member waits that could have one."""
+def is_group_complete(assigned: Sequence[int], partitions: int, topics: int = 1) -> bool:
+    """Whether a group with these numbers of partitions has all of them, and no member waits that could have one.
+
+    The range assignor gives partitions of the same number to the same member: with more members than a topic has
+    partitions, some have none, however many topics there are.
+    """
     if not assigned:
         return True
-    return sum(assigned) == partitions and sum(count > 0 for count in assigned) == min(len(assigned), partitions)
+    least = min(len(assigned), -(-partitions // topics))
+    return sum(assigned) == partitions and sum(count > 0 for count in assigned) >= least
 
 
 def is_share_group_complete(assigned: Sequence[int], partitions: int) -> bool:

@@ -78,6 +78,7 @@ def plan_of(
         network=network,
         places=scenario.places,
         read_places=_read_places(scenario),
+        read_topics=max(1, len(scenario.read_topics)),
         warmup_ns=phases.warmup,
         measure_ns=phases.measure_ns,
         drain_ns=phases.drain,
