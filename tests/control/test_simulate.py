@@ -364,7 +364,7 @@ def test_one_partition_has_one_slot() -> None:
         ({"load": "off", "consume": {}}, "load, consume"),
         ({"load": {"rate": "closed"}}, "load.rate"),
         ({"load": {"rate": {"replay": {"file": "a.txt"}}}}, "load.rate"),
-        ({"consume": {"processing": {"delay": "1ms", "drop": 0.5}}}, "consume.processing"),
+        ({"consume": {"processing": {"delay": "1ms", "skip": 0.5}}}, "consume.processing"),
         ({"consume": {"processing": {"function": "a:b"}}}, "consume.processing"),
         ({"consume": {"rate": "1k/s"}}, "consume.rate"),
         ({"faults": [{"at": "1s", "kind": "kill", "target": "consumer-0"}]}, "faults"),

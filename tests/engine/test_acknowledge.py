@@ -61,8 +61,8 @@ NEVER = NULL_INT64
         pytest.param(None, None, ([5, 6, 7], [True, True, True]), id="not processed at all"),
         pytest.param(3, 3, ([5, 6, 7], [True, True, True]), id="takes no time"),
         pytest.param([1, 1, 1], [2, NEVER, 2], ([5, 6, 7], [True, False, True]), id="one failed"),
-        pytest.param([NEVER, 1, 1], [NEVER, 2, NEVER], ([6, 7], [True, False]), id="one was dropped"),
-        pytest.param([NEVER] * 3, [NEVER] * 3, None, id="all were dropped"),
+        pytest.param([NEVER, 1, 1], [NEVER, 2, NEVER], ([6, 7], [True, False]), id="one was skipped"),
+        pytest.param([NEVER] * 3, [NEVER] * 3, None, id="all were skipped"),
     ],
 )
 def test_what_ended_is_told(started: Any, processed: Any, expected: Any) -> None:

@@ -151,7 +151,7 @@ def test_rows_are_those_that_were_received() -> None:
 
 
 def test_offsets_get_on_only_when_all_below_is_over() -> None:
-    """With two slots the second message may be over before the first; what is dropped is over at once."""
+    """With two slots the second message may be over before the first; what is skipped is over at once."""
     buffer = buffer_of(delay="0s", jitter="10ms", order="slots", slots=3)
     take(buffer, (0, 1, 10), (0, 1, 12), (1, 1, 3))
     buffer.turn(0)
@@ -197,8 +197,8 @@ def test_a_log_that_was_cut_back_does_not_stop_the_frontier(order: list[int]) ->
     assert frontier.reached() == 9
 
 
-def test_what_is_dropped_is_over_and_was_never_begun() -> None:
-    buffer = buffer_of(delay="4ms", drop=0.5)
+def test_what_is_skipped_is_over_and_was_never_begun() -> None:
+    buffer = buffer_of(delay="4ms", skip=0.5)
     take(buffer, *((0, 0, offset) for offset in range(40)))
     first = times(settle(buffer))
     for at_ns in range(0, 200 * MS, 4 * MS):

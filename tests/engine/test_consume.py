@@ -356,10 +356,10 @@ def test_a_change_ends_a_backlog() -> None:
     assert len(ground.processed()) == 10_000
 
 
-def test_what_is_dropped_is_handled_and_never_processed() -> None:
+def test_what_is_skipped_is_handled_and_never_processed() -> None:
     """With and without a delay."""
     for delay in ("0s", "1ms"):
-        ground = Ground(Consuming(("t",), PARTITIONS, processing(delay=delay, drop=0.25)))
+        ground = Ground(Consuming(("t",), PARTITIONS, processing(delay=delay, skip=0.25)))
         ground.fill(1_000)
         ground.run(1.5)
 

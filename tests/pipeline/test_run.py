@@ -788,9 +788,9 @@ def test_three_topics_and_two_groups_are_told_apart(run: Writer) -> None:
 PROCESSING = {"delay": "4ms", "changes": [{"at": "2s", "delay": "1ms", "jitter": "2ms"}]}
 
 
-@pytest.mark.parametrize(("order", "slots", "drop"), [("loop", 1, 0.1), ("slots", 5, 0.1), ("partitions", 3, 0.0)])
+@pytest.mark.parametrize(("order", "slots", "skip"), [("loop", 1, 0.1), ("slots", 5, 0.1), ("partitions", 3, 0.0)])
 def test_processing_is_told_by_consumer_and_by_the_delay_that_was_asked_for(
-    run: Writer, order: str, slots: int, drop: float
+    run: Writer, order: str, slots: int, skip: float
 ) -> None:
     messages = Messages(3_000)
     run.events("sent", messages.sent_columns())
@@ -813,7 +813,7 @@ def test_processing_is_told_by_consumer_and_by_the_delay_that_was_asked_for(
     ends = everything_read(messages)
     run.events("lag", lanes | {"consumer": 0, "position": ends}, "consumer-0")
     run.events("lag", lanes | {"consumer": 1, "position": ends}, "consumer-1")
-    processing = PROCESSING | {"order": order, "drop": drop} | ({"slots": 5} if order == "slots" else {})
+    processing = PROCESSING | {"order": order, "skip": skip} | ({"slots": 5} if order == "slots" else {})
     folder = run.facts(scenario={"load": {"rate": "1k/s"}, "consume": {"processing": processing}}, **TIMES)
     analyse(folder)
     at = np.where(dropped, messages.received, started + took)
@@ -844,7 +844,7 @@ def test_processing_is_told_by_consumer_and_by_the_delay_that_was_asked_for(
     assert stddevs == [0.0, pytest.approx(2 / 12**0.5)]
     assert row(folder, "throughput", scope="run")["processed"] == (~dropped).sum()
     # What was dropped is done with; what is left over is not.
-    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == (0 if drop else dropped.sum())
+    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == (0 if skip else dropped.sum())
 
 
 def test_what_consumers_are_told_not_to_read_is_not_waited_for(run: Writer) -> None:

@@ -198,6 +198,23 @@ with SESSIONS.session(sizing(0, 2), None, log) as spark:
 
 
 @pytest.mark.spark
+def test_a_session_whose_jvm_is_about_to_end_is_told_and_replaced(tmp_path: Path) -> None:
+    """Its context is stopped while its process still lives."""
+    code = KILLED.replace("jvm.kill()", "spark.sparkContext._jsc.stop()")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "spark.log")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+    _, ended, again = done.stdout.splitlines()
+    assert ended.startswith("Spark ended while it analysed: its context was stopped; its log is")
+    assert (again, done.stderr) == ("4", "")
+
+
+@pytest.mark.spark
 def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
     """No traceback; the next analysis of the same process starts one anew. Temporary folders may have any name."""
     place, log = tmp_path / """a b"c'd\\e""", tmp_path / "spark.log"

@@ -44,14 +44,15 @@ def test_a_file_of_format_1_is_read(tmp_path: Path) -> None:
     assert read_facts(RunFolder(tmp_path)) == facts(format=1, profile=None)
 
 
-def test_a_scenario_of_format_1_has_the_names_of_today(tmp_path: Path) -> None:
+def test_a_scenario_of_an_older_version_has_the_names_of_today(tmp_path: Path) -> None:
     """Whoever looks at an old run knows only those."""
-    scenario = {"name": "x", "consume": {"consumers": 1, "in_hand": 7}}
+    scenario = {"name": "x", "consume": {"consumers": 1, "in_hand": 7, "processing": {"drop": 0.1, "delay": "1ms"}}}
     document = {**json.loads(facts().model_dump_json()), "format": 1, "scenario": scenario}
     folder = RunFolder(tmp_path)
     folder.facts.write_text(json.dumps(document))
 
-    assert read_facts(folder).scenario == {"name": "x", "consume": {"consumers": 1, "buffer": 7}}
+    consume = {"consumers": 1, "buffer": 7, "processing": {"skip": 0.1, "delay": "1ms"}}
+    assert read_facts(folder).scenario == {"name": "x", "consume": consume}
 
 
 def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Path) -> None:

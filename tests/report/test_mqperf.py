@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamgauge.report.compare.answers import together_of
-from streamgauge.report.compare.mqperf import mqperf_table
+from streamgauge.report.compare.mqperf import BUCKETS_MS, mqperf_table, read_in_buckets
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result.reading import result_of
 
@@ -67,7 +67,8 @@ def test_columns_are_those_of_mqperf_with_medians(healthy_result: dict[str, Any]
     load, consume = {"producers": 1, "processes": 1, "rate": LOOP}, {"consumers": 1, "processes": 1}
     assert list(row(healthy_result, load, consume, by=(1.0, 3.0, 2.0)).items()) == [
         ("threads", "1"), ("sender nodes", 1), ("receiver nodes", 1), ("send msgs/s", 14917), ("receive msgs/s", 14803),
-        ("processing p95, ms", 94.247), ("send p95, ms", 92.0), ("batch", 10), ("runs", 3),
+        ("processing p95, ms", 94.247), ("send p95, ms", 92.0),
+        ("processing p95 in buckets, ms", 47.5), ("send p95 in buckets, ms", 47.5), ("batch", 10), ("runs", 3),
         ("variant", "v"),
     ]  # fmt: skip
 
@@ -76,3 +77,24 @@ def test_a_variant_without_a_run_has_its_name_only(healthy_result: dict[str, Any
     known = Alike("known", (result_of(deepcopy(healthy_result)),))
     found = mqperf_table(together_of([known, Alike("lost", (), without_result=1)])).to_pylist()[1]
     assert {name: value for name, value in found.items() if value is not None} == {"runs": 0, "variant": "lost"}
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        pytest.param([(0.5, 0.5), (2.0, 1.0)], 47.5, id="whatever is below 50 ms reads 47.5"),
+        pytest.param([(20.0, 0.98), (49.0, 1.0)], 47.5, id="also where it is not the same"),
+        pytest.param([(50.0, 0.9), (100.0, 1.0)], 75.0, id="half of the second bucket"),
+        pytest.param([(50.0, 0.45), (100.0, 0.5)], 75.0, id="messages that never came are not counted"),
+        pytest.param([(50.0, 0.0), (1_000.0, 0.0), (1_250.0, 1.0)], 1_237.5, id="buckets get wider"),
+        pytest.param([(60_000.0, 0.0), (70_000.0, 1.0)], None, id="nothing that has a bucket"),
+        pytest.param([], None, id="nothing"),
+    ],
+)
+def test_percentiles_read_in_buckets_are_those_of_the_buckets(
+    points: list[tuple[float, float]], expected: float | None
+) -> None:
+    """What it reports for every system that takes less than 50 ms is its first bucket."""
+    found = read_in_buckets(points, 0.95)
+    assert found == (None if expected is None else pytest.approx(expected))
+    assert BUCKETS_MS[:3] == (0, 50, 100)

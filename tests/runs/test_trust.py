@@ -218,7 +218,7 @@ def test_what_is_typed_is_a_word_by_itself(call: Call, arguments: list[str]) -> 
     "setting",
     [
         "pipeline.job.function.does=same",
-        "consume.processing.drop=0.5",
+        "consume.processing.skip=0.5",
         "pipeline.settings.spark.plug=1",
         "load.client.plugin=1",
         "load.client.linger.ms=5",

@@ -46,7 +46,7 @@ def test_offsets_are_the_default_and_have_no_profile() -> None:
     [
         ("off", True),
         ({"fail": 0.5}, True),
-        ({"fail": 0.5, "drop": 0.1}, False),
+        ({"fail": 0.5, "skip": 0.1}, False),
         ({"overrun": {"share": 0.1}}, False),
         ({"overrun": {"share": 0.1, "takes": "5s"}}, False),
         ({"function": "a:b"}, False),
@@ -181,7 +181,7 @@ def test_names_of_topics_beside_a_topic_are_short_enough_for_kafka(acknowledge: 
         ({}, {"commit": {"interval": "1s"}}, "a share group commits no offsets"),
         ({}, {"partitions": [0]}, "consume.partitions: a share group gives"),
         ({}, {"consumers": "per-partition"}, "consume.consumers: a share group gives"),
-        ({}, {"processing": {"drop": 0.1}}, "polls nothing more until each message"),
+        ({}, {"processing": {"skip": 0.1}}, "polls nothing more until each message"),
         ({"pipeline": {"job": "pass"}}, {}, "a share group and a pipeline cannot be combined"),
         ({"load": {"transactions": {"messages": 10}}}, {}, "the ends of transactions are no messages"),
         ({"backpressure": {"credit": {"limit": 500}}}, {}, "done with messages in any order"),

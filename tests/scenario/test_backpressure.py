@@ -58,7 +58,7 @@ def test_hysteresis_goes_on_at_half_of_its_lag_unless_it_is_told_where() -> None
          "backpressure.credit", "markers"),
         ({"backpressure": {"credit": {"limit": 9}}, "load": {"resend": 2, "client": {"retries": 0}}},
          "backpressure.credit", "sent again"),
-        ({"backpressure": {"credit": {"limit": 9}}, "consume": {"processing": {"drop": 0.1}}, **ONCE},
+        ({"backpressure": {"credit": {"limit": 9}}, "consume": {"processing": {"skip": 0.1}}, **ONCE},
          "backpressure.credit", "never processed"),
         ({"backpressure": {"credit": {"limit": 9}}, "consume": {"partitions": [0, 1]}, **ONCE},
          "backpressure.credit", "are not consumed"),

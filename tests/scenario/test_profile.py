@@ -200,7 +200,7 @@ FULL: dict[str, Any] = {
     "load": {"rate": {"burst": {"base": "1k/s", "burst": "2k/s", "for": "1s", "every": "2s"}}, "producers": 3,
              "size": {"uniform": {"from": 100, "to": 2000}}, "resend": 2, "flush": 16,
              "client": {"linger.ms": 5, "request.required.acks": -1}},
-    "consume": {"rate": "1k/s", "processing": {"delay": "1ms", "drop": 0.1}},
+    "consume": {"rate": "1k/s", "processing": {"delay": "1ms", "skip": 0.1}},
     "connections": {"open": "10/s", "hold": {"consumers": 2}},
     "pipeline": {"job": "filter", "engine": {"micro-batch": {"every": "1s"}}},
     "backpressure": {"hysteresis": {"max_lag": "20k"}},

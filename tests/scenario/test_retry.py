@@ -80,7 +80,7 @@ def test_all_that_it_does_not_go_together_with_is_told_at_once() -> None:
             },
             groups=2,
             commit="never",
-            processing={"drop": 0.1, "overrun": {"share": 0.1}},
+            processing={"skip": 0.1, "overrun": {"share": 0.1}},
         )
     said = str(caught.value)
     for wrong in (

@@ -1,4 +1,4 @@
-"""How long messages take, which are dropped, and how many may be taken."""
+"""How long messages take, which are skipped, and how many may be taken."""
 
 import numpy as np
 import pytest
@@ -71,13 +71,13 @@ def test_the_distribution_is_the_one_that_was_asked_for(
 
 def test_a_seed_makes_the_same_delays_and_every_consumer_its_own() -> None:
     one, same, other = (
-        Delays(handled(delay="1ms", jitter="1ms", drop=0.5), 42, who) for who in ((0, 1), (0, 1), (0, 2))
+        Delays(handled(delay="1ms", jitter="1ms", skip=0.5), 42, who) for who in ((0, 1), (0, 1), (0, 2))
     )
     times = [[each.next_ns() for _ in range(2000)] for each in (one, same, other)]
-    dropped = [np.asarray(each.dropped(100)).tolist() for each in (one, same, other)]
+    skipped = [np.asarray(each.skipped(100)).tolist() for each in (one, same, other)]
 
     assert times[0] == times[1] != times[2]
-    assert dropped[0] == dropped[1] != dropped[2]
+    assert skipped[0] == skipped[1] != skipped[2]
 
 
 def test_changes_count_from_the_measure_phase() -> None:
@@ -102,10 +102,10 @@ def test_a_look_that_comes_late_skips_what_is_over() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_the_share_that_is_dropped(share: float) -> None:
-    dropped = Delays(handled(drop=share), 42, ()).dropped(100_000)
+def test_the_share_that_is_skipped(share: float) -> None:
+    skipped = Delays(handled(skip=share), 42, ()).skipped(100_000)
 
-    assert (0.0 if dropped is None else dropped.mean()) == pytest.approx(share, abs=0.004)
+    assert (0.0 if skipped is None else skipped.mean()) == pytest.approx(share, abs=0.004)
 
 
 @given(

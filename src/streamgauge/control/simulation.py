@@ -141,8 +141,8 @@ def _unknown(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("load, consume", "one of them is off", "Use a scenario that produces and consumes")
     if load and (load.is_closed or (isinstance(load.rate, Pace) and load.rate.replay)):
         yield Fault("load.rate", "closed loops and replays are not simulated", "Write a rate or another shape")
-    if consume and consume.processing and (consume.processing.drop or consume.processing.function):
-        yield Fault("consume.processing", "drop and function are not simulated", "Write a delay")
+    if consume and consume.processing and (consume.processing.skip or consume.processing.function):
+        yield Fault("consume.processing", "skip and function are not simulated", "Write a delay")
     if consume and consume.retry:
         yield Fault("consume.acknowledge", "retry topics are not simulated", "Write offsets")
     if scenario.rate_per_consumer:

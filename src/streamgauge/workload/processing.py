@@ -1,4 +1,4 @@
-"""What slows a consumer down, as arithmetic: how long each message takes, which are dropped, how many it may take."""
+"""What slows a consumer down, as arithmetic: how long each message takes, which are skipped, how many it may take."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from streamgauge.workload.pacing import Int64s
 if TYPE_CHECKING:
     from streamgauge.scenario.model.pacing.processing import Processing
 
-_DELAYS, _DROPS = 31, 32
+_DELAYS, _SKIPS = 31, 32
 """What is drawn, in the seed of each: no two kinds of draws share their numbers."""
 _CHUNK: Final = 1024
 NEVER: Final = 1 << 62
@@ -42,7 +42,7 @@ class Handling:
     stretches: tuple[Stretch, ...]
     """By rising time; the first one begins long before the measure phase."""
     exponential: bool = False
-    drop: float = 0.0
+    skip: float = 0.0
     """Share of the messages that are never processed."""
     function: str | None = None
     """The user's, `package.module:name`, which takes the place of delays."""
@@ -58,7 +58,7 @@ def handling_of(processing: "Processing", timeout_ns: int = 0) -> Handling:
     return Handling(
         stretches(processing),
         processing.exponential,
-        processing.drop,
+        processing.skip,
         processing.function,
         None if processing.order == "partitions" else processing.slots,
         Failing(
@@ -88,11 +88,11 @@ class Delays:
     def __init__(self, handling: Handling, seed: int, who: Sequence[int]) -> None:
         self._stretches = handling.stretches
         self._exponential = handling.exponential
-        self._drop = handling.drop
+        self._skip = handling.skip
         self._failing = handling.failing
         self._seed = seed
         self._random = np.random.default_rng([seed, _DELAYS, *who])
-        self._dropping = np.random.default_rng([seed, _DROPS, *who])
+        self._skipping = np.random.default_rng([seed, _SKIPS, *who])
         self._ready: list[int] = []
         self._place = 0
         self._zero_ns: int | None = None
@@ -123,9 +123,9 @@ class Delays:
             self._ready = ready[::-1].tolist()
         return self._ready.pop()
 
-    def dropped(self, count: int) -> NDArray[np.bool_] | None:
+    def skipped(self, count: int) -> NDArray[np.bool_] | None:
         """Which of the next messages are never processed; None where none can be."""
-        return self._dropping.random(count) < self._drop if self._drop else None
+        return self._skipping.random(count) < self._skip if self._skip else None
 
     def failed(self, producers: Any, seqs: Any, deliveries: Any) -> NDArray[np.bool_] | None:
         """Which deliveries fail, by columns of their messages; None where none can."""

@@ -188,11 +188,12 @@ def parse_facts(content: bytes) -> RunFacts:
         raise ValueError(f"{_NOT_FACTS}: {', '.join(wrong[:_SHOWN])}{more}") from error
 
 
-def _in_names_of_today(document: dict[str, Any]) -> dict[str, Any]:
-    """A run.json of any format: `consume.in_hand` of format 1 is `consume.buffer`."""
-    scenario = document.get("scenario")
-    consume = scenario.get("consume") if isinstance(scenario, dict) else None
-    if not isinstance(scenario, dict) or not isinstance(consume, dict) or "in_hand" not in consume:
-        return document
-    renamed = {"buffer" if key == "in_hand" else key: value for key, value in consume.items()}
-    return {**document, "scenario": {**scenario, "consume": renamed}}
+_RENAMED: Final = {"scenario.consume.in_hand": "buffer", "scenario.consume.processing.drop": "skip"}
+
+
+def _in_names_of_today(part: Any, path: str = "") -> Any:
+    """A part of a run.json of any format, whose keys have the names of today."""
+    if not isinstance(part, dict):
+        return part
+    named = ((_RENAMED.get(f"{path}{key}", key), f"{path}{key}.", value) for key, value in part.items())
+    return {name: _in_names_of_today(value, below) for name, below, value in named}

@@ -181,9 +181,9 @@ class Buffer:
         """Whether a slot stands still for want of messages, where so many partitions are assigned."""
         return self._work.hungers(assigned)
 
-    def dropped(self, count: int) -> NDArray[np.bool_] | None:
+    def skipped(self, count: int) -> NDArray[np.bool_] | None:
         """Which of the next messages are never processed; None for none."""
-        return self._delays.dropped(count)
+        return self._delays.skipped(count)
 
     def failed(self, block: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         """Which deliveries of a block of rows fail, whenever they end; None where none can. Foreign ones do not."""
@@ -202,7 +202,7 @@ class Buffer:
         self._left_of_poll[int(rows[0, _POLL])] += count
         if self._function is not None:
             self._contents.update(zip(places, fetched.contents(), strict=True))
-        dropped = self.dropped(count)
+        skipped = self.skipped(count)
         longer = _drawn(self._delays.overran, block)
         if longer is not None:
             chosen = [place for place, is_long in zip(places, longer.tolist(), strict=True) if is_long]
@@ -217,10 +217,10 @@ class Buffer:
             if self._told is not None:
                 self._processed.setdefault(cell, Frontier()).add(offsets[begin:end])
             run = places[begin:end]
-            if dropped is not None:
-                never = dropped[begin:end].tolist()
-                self.over.add_untouched([place for place, is_dropped in zip(run, never, strict=True) if is_dropped])
-                run = [place for place, is_dropped in zip(run, never, strict=True) if not is_dropped]
+            if skipped is not None:
+                never = skipped[begin:end].tolist()
+                self.over.add_untouched([place for place, is_skipped in zip(run, never, strict=True) if is_skipped])
+                run = [place for place, is_skipped in zip(run, never, strict=True) if not is_skipped]
             self._work.put(cell, run)
             begin = end
 

@@ -360,8 +360,8 @@ class Consumer:
 
     def _done_at_once(self, buffer: Buffer, block: Block, count: int) -> Block:
         """Begin and end of the processing of messages that take no time."""
-        dropped, failed, now_ns = buffer.dropped(count), buffer.failed(block), self.now_ns()
-        started = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
+        skipped, failed, now_ns = buffer.skipped(count), buffer.failed(block), self.now_ns()
+        started = now_ns if skipped is None else np.where(skipped, NULL_INT64, now_ns)
         return {
             "started_ns": started,
             "processed_ns": started if failed is None else np.where(failed, NULL_INT64, started),

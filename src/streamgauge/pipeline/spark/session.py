@@ -88,13 +88,11 @@ class Sessions:
                 if self._kept is not kept:
                     # It was closed meanwhile.
                     raise
-                if (how := kept.how_ended()) is not None:
+                if (how := kept.how_ended() or _stopped(spark)) is not None:
                     self.close()
                     if isinstance(error, Exception):
                         what = f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}"
                         raise AnalysisError(what) from error
-                else:
-                    spark.sparkContext.cancelAllJobs()
                 raise
 
     def _of_the_user(self) -> SparkSession | None:
@@ -180,6 +178,15 @@ def _signals_kept() -> Iterator[None]:
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
+
+
+def _stopped(spark: SparkSession) -> str | None:
+    """Cancel what the session does; how it ended where it cannot, as when its JVM was told to end a moment ago."""
+    try:
+        spark.sparkContext.cancelAllJobs()
+    except Py4JError:
+        return "its context was stopped"
+    return None
 
 
 def _stop(spark: SparkSession) -> None:

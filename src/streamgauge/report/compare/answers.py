@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from streamgauge.report.compare.carriers import carriers
 from streamgauge.report.compare.differences import Difference, differences, warnings
 from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
@@ -101,6 +102,8 @@ class Together:
     order: RunOrder
     level: float
     """Of the verdicts and intervals."""
+    varied: tuple[str, ...] = ()
+    """Settings that were varied on purpose: the names of variants tell them."""
 
     @property
     def primary(self) -> MetricAnswer | None:
@@ -115,6 +118,7 @@ class Together:
             "differences": [asdict(each) for each in self.differences],
             "warnings": list(self.warnings),
             "metrics": [each.pop("metric") | each for each in answers],
+            "carriers": [each.document() for each in carriers(self.variants)],
         }
 
 
@@ -157,6 +161,7 @@ def together_of(
         ),
         order=order,
         level=level,
+        varied=tuple(varied),
     )
 
 

@@ -43,7 +43,7 @@ def warnings(variants: Sequence[Alike], found: Sequence[Difference], varied: Col
     settings = [each.name for each in found if each.about == "setting"]
     if not varied and len(settings) > 1:
         yield f"The variants differ in {len(settings)} settings. No figure tells which of them made a difference."
-    if varied and (besides := [name for name in settings if not any(_is_below(name, path) for path in varied)]):
+    if varied and (besides := [name for name in settings if not any(is_below(name, path) for path in varied)]):
         yield f"The variants also differ in what was not varied: {listed(besides)}."
     others = [each for each in found if each.about != "setting"]
     if others and (settings or len(others) > 1):
@@ -59,7 +59,8 @@ def warnings(variants: Sequence[Alike], found: Sequence[Difference], varied: Col
         yield warning
 
 
-def _is_below(name: str, path: str) -> bool:
+def is_below(name: str, path: str) -> bool:
+    """Whether a setting is this one, or a part of it."""
     return name == path or name.startswith(f"{path}.")
 
 

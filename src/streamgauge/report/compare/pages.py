@@ -9,6 +9,8 @@ from rich.text import Text
 
 from streamgauge.domain.text.numbers import UNKNOWN, significant
 from streamgauge.report.compare.answers import MetricAnswer, Together
+from streamgauge.report.compare.carriers import MEASURES, MeasuredCarrier, carrier_table, carriers
+from streamgauge.report.compare.differences import is_below
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.pages.markdown import escaped, table
 from streamgauge.report.pages.page import page, plain
@@ -26,6 +28,8 @@ def comparison_text(found: Together, *, colour: bool | None = None, width: int |
     parts += [Text(plain(line), style="yellow") for line in found.warnings]
     parts += [Text(), *(Text(plain(line), style="bold") for line in deciding(found))]
     parts += [Text(), _table(found)]
+    if measured := carriers(found.variants):
+        parts += [Text(), Text("Carriers of acknowledgements, for each message", style="bold"), _of_carriers(measured)]
     if more := explored(found):
         parts += [Text(), Text(_EXPLORED, style="dim"), *(Text(f"  {plain(line)}") for line in more)]
     return page(*parts, colour=colour, width=width)
@@ -41,6 +45,11 @@ def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
     lines.append(
         table(heads, ([escaped(cell) for cell in (label(each), *cells(each))] for each in shown_answers(found)))
     )
+    if measured := carriers(found.variants):
+        for about, title in (("cost", "What a message costs"), ("gain", "What one gets for it")):
+            heads, rows = carrier_table(measured, about)
+            cells_of = ([escaped(cell) for cell in row] for row in rows)
+            lines += ["", f"**{title}**", "", table([escaped(each) for each in heads], cells_of)]
     if more := explored(found):
         lines += ["", _EXPLORED, "", *(f"- {escaped(line)}" for line in more)]
     text = "\n".join(lines)
@@ -57,6 +66,8 @@ def counted(found: Together) -> str:
 
 def _differences(found: Together) -> Iterator[str]:
     for each in found.differences:
+        if each.about == "setting" and any(is_below(each.name, path) for path in found.varied):
+            continue
         values = ", ".join(f"{value} ({one.name})" for one, value in zip(found.variants, each.values, strict=True))
         # Where variants are named by the one thing that they differ in, the names say it all.
         if not all(f"={value}" in one.name for one, value in zip(found.variants, each.values, strict=True)):
@@ -109,6 +120,30 @@ def _table(found: Together) -> Table:
         table.add_column(plain(label(answer)), overflow="fold")
     for place, each in enumerate(found.variants):
         table.add_row(plain(head(each)), *(plain(cells(answer)[place]) for answer in shown))
+    return table
+
+
+_SHOWN: Final = (
+    "records_per_message",
+    "bytes_per_message",
+    "broker_us_per_message",
+    "processed_p50_ms",
+    "processed_p99_ms",
+    "delay_p99_ms",
+    "overtaken_share",
+)
+
+
+def _of_carriers(measured: Sequence[MeasuredCarrier]) -> Table:
+    """The medians of what tells most; a page has all of it, with ranges."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    shown = [(place, each) for place, each in enumerate(MEASURES) if each.key in _SHOWN]
+    table.add_column("Median", overflow="fold")
+    for _, each in shown:
+        table.add_column(each.head, justify="right", overflow="fold")
+    for one in measured:
+        medians = [(each, one.measures[place]) for place, each in shown]
+        table.add_row(plain(one.variant), *(each.text(runs.median) if runs else UNKNOWN for each, runs in medians))
     return table
 
 

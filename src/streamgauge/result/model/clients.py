@@ -11,7 +11,7 @@ class ProcessingTimes(Section):
     processed: Count
     """Messages processed."""
     unprocessed: Count
-    """Messages received and never processed: dropped by `consume.processing.drop`, or buffered when the run ended."""
+    """Messages received and never processed: skipped by `consume.processing.skip`, or buffered when the run ended."""
     mean_ms: Number | None
     """Mean processing time; null if nothing was processed, as are the following values."""
     p50_ms: Number | None

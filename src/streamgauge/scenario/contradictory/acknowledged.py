@@ -48,9 +48,9 @@ def _with_retry(scenario: Scenario, consume: Consume, retry: Retry) -> Iterator[
     if consume.commit == "never":
         what = "never: a message is acknowledged by a commit"
         yield Fault("consume.commit", what, "Write auto, batch or an interval, or leave it out")
-    if consume.processing and consume.processing.drop:
+    if consume.processing and consume.processing.skip:
         what = "a message that is left out neither succeeds nor fails, and would not come again"
-        yield Fault("consume.processing.drop", what, "Write fail, or `acknowledge: offsets`")
+        yield Fault("consume.processing.skip", what, "Write fail, or `acknowledge: offsets`")
     if len(scenario.topic_names) > MOST_WITH_RETRIES:
         what = (
             f"{len(retry.delays)} delays for {len(scenario.sent_topics)} topics make {len(scenario.topic_names)} topics"
@@ -107,6 +107,6 @@ def _with_share(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     if scenario.backpressure and scenario.backpressure.credit:
         what = "credit counts offsets, and a share group is done with messages in any order"
         yield Fault("backpressure.credit", what, f"Write hysteresis, or {offsets}")
-    if consume.processing and consume.processing.drop:
+    if consume.processing and consume.processing.skip:
         what = "a share consumer polls nothing more until each message of its last poll is acknowledged"
-        yield Fault("consume.processing.drop", what, f"Write fail, or {offsets}")
+        yield Fault("consume.processing.skip", what, f"Write fail, or {offsets}")

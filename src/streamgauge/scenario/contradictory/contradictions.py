@@ -192,7 +192,7 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
     if not _writes_once(load):
         what = "a producer that retries may write a message twice, which would count twice"
         yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
-    unprocessed = [name for name in ("drop", "fail", "poison") if getattr(consume.processing, name, 0)]
+    unprocessed = [name for name in ("skip", "fail", "poison") if getattr(consume.processing, name, 0)]
     if unprocessed:
         what = "a message that is never processed would never return its credit"
         yield Fault(where, what, f"Leave {listed(unprocessed)} out of consume.processing, or write hysteresis")

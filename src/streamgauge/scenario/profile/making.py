@@ -150,7 +150,7 @@ def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
         limit=carrier.most,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
-        is_expected=given is None or not (given.drop or (given.overrun and timeout_ns) or given.function),
+        is_expected=given is None or not (given.skip or (given.overrun and timeout_ns) or given.function),
         dead_letters=carrier.has_dead_letters,
     )
 
@@ -165,7 +165,7 @@ def _processing(processing: Processing, *, redelivers: bool) -> ProcessingProfil
             Delay(from_ns=at_ns, delay_ns=delay_ns, jitter_ns=jitter_ns, exponential=processing.exponential)
             for at_ns, delay_ns, jitter_ns in delays
         ),
-        drops=bool(processing.drop or (not redelivers and (processing.fail or processing.poison))),
+        drops=bool(processing.skip or (not redelivers and (processing.fail or processing.poison))),
         slots={"loop": 1, "partitions": None, "slots": processing.slots}[processing.order],
     )
 

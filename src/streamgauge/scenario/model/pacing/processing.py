@@ -81,8 +81,9 @@ class Processing(ScenarioPart):
     """Whether delays have an exponential distribution with mean `delay`."""
     changes: Annotated[tuple[Change, ...], BeforeValidator(as_list)] = ()
     """Other delays from given times on, like `[{at: 30s, delay: 0s}]`, in chronological order."""
-    drop: Share = 0.0
-    """Share of the messages, from 0 to 1, that are received and never processed."""
+    skip: Share = 0.0
+    """Share of the messages, from 0 to 1, that are received and never processed. What fails, and what mqperf calls
+    dropped, is `fail`."""
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
     without these messages; with `markers`, `retry` and `share`, they are delivered again."""
