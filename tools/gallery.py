@@ -27,6 +27,8 @@ SHOW: Final = """wanted => {
     for (const section of document.querySelectorAll("main > section:not(.cards)"))
         for (const part of section.querySelectorAll("h2, .wide, section > p, .pair, dl, .figures > *"))
             if (!keep(part)) part.remove();
+    // Of many variants, each has a sentence of its own.
+    for (const line of [...document.querySelectorAll("#verdict > p > b")].slice(3)) line.parentElement.remove();
     const beside = ".side, .parts, .checks, .skip, .saving, .switches, .anchor, noscript";
     for (const part of document.querySelectorAll(beside)) part.remove();
     document.body.style.display = "block";
@@ -36,7 +38,7 @@ SHOW: Final = """wanted => {
     }
     dispatchEvent(new Event("resize"));
 }"""
-"""Leaves the verdict, the key figures and these figures of a page."""
+"""Leaves the verdict, as far as it is short, the key figures and these figures of a page."""
 END: Final = """() => {
     const bottoms = [...document.querySelectorAll("main > *")].map(part => part.getBoundingClientRect().bottom);
     return Math.max(...bottoms) + scrollY;
@@ -71,7 +73,7 @@ GALLERY: Final = (
     Shown("broker-killed", ("latency", "outages"), runs=(("rf3-acks-all-leader-kill",),)),
     Shown("spark-engines", ("engines",), runs=tuple((name, "phases.measure=40s") for name in ENGINES)),
     Shown("compression", ("codecs",), experiment=("sweep-compression", "phases.measure=15s")),
-    Shown("carriers", ("carriers-cost", "carriers-success", "carriers-deliveries"), experiment=("carriers",)),
+    Shown("carriers", ("carriers-cost", "carriers-success"), experiment=("carriers",)),
     Shown("saturation", ("latency-by-step", "rates"), runs=(("ramp", *STEPS),)),
 )
 

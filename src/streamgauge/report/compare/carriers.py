@@ -210,11 +210,9 @@ def _dead(result: Result) -> float | None:
 
 
 def _duplicates(result: Result) -> float | None:
-    found = result.redelivery
-    if found is None:
-        checked = result.delivery.checked
-        return (result.delivery.duplicate_consumer or 0) / checked if checked else None
-    return found.duplicates / found.messages if found.messages else None
+    """Messages that were read again from their offset, or delivered again after success: whichever are more."""
+    again = max(result.delivery.duplicate_consumer or 0, result.redelivery.duplicates if result.redelivery else 0)
+    return again / result.delivery.checked if result.delivery.checked else None
 
 
 def _unprocessed(result: Result) -> float | None:
@@ -260,7 +258,7 @@ MEASURES: Final = (
     CarrierMeasure("expected_per_message", "deliveries in theory", "gain", _expected, is_drawn=False),
     CarrierMeasure("dead_share", "dead letters", "gain", _dead, "share"),
     CarrierMeasure("unprocessed_share", "never processed", "gain", _unprocessed, "share"),
-    CarrierMeasure("duplicate_share", "delivered after success", "gain", _duplicates, "share"),
+    CarrierMeasure("duplicate_share", "duplicates", "gain", _duplicates, "share"),
     CarrierMeasure("overtaken_share", "out of order", "gain", _overtaken, "share"),
 )
 """All for each message, or of all messages: costs of all clients and brokers together, of the measure phase."""
