@@ -73,7 +73,7 @@ GALLERY: Final = (
     Shown("broker-killed", ("latency", "outages"), runs=(("rf3-acks-all-leader-kill",),)),
     Shown("spark-engines", ("engines",), runs=tuple((name, "phases.measure=40s") for name in ENGINES)),
     Shown("compression", ("codecs",), experiment=("sweep-compression", "phases.measure=15s")),
-    Shown("carriers", ("carriers-cost", "carriers-success"), experiment=("carriers",)),
+    Shown("carriers", ("carriers-cost",), experiment=("carriers",)),
     Shown("saturation", ("latency-by-step", "rates"), runs=(("ramp", *STEPS),)),
 )
 
