@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.test_consume import TAG, Blocks, value
 from tests.sharing import FakeShareGroup, FakeShareReader
@@ -119,6 +119,7 @@ def test_what_outlasts_its_lock_is_told_late_and_comes_again() -> None:
     batch=st.integers(1, 20),
     dies_at=st.dictionaries(st.integers(0, 60), st.integers(0, 1), max_size=4),
 )
+@example(fail=0.9, delay_ms=2, slots=2, batch=7, dies_at={48: 1})
 @settings(max_examples=25, deadline=None)
 def test_every_message_is_done_or_given_up_whoever_dies(
     fail: float, delay_ms: int, slots: int, batch: int, dies_at: dict[int, int]
@@ -128,8 +129,9 @@ def test_every_message_is_done_or_given_up_whoever_dies(
     members.run(dies_at)
     counts = members.found().counts
     assert len(members.group.final) == 12
-    # A consumer that dies may have been told of outcomes that it did not record; nobody else leaves a message open.
-    assert counts["open"] <= batch * len(dies_at)
+    # A consumer that dies may have been told of outcomes that it did not record, of its last batch and of the one
+    # before, whose answers come with the next poll; nobody else leaves a message open.
+    assert counts["open"] <= 2 * batch * len(dies_at)
     assert counts["messages"] == 12 or dies_at
     assert counts["messages"] == sum(counts[name] for name in ("succeeded", "dead", "archived", "open"))
     assert all(times == 1 for times in Counter(members.group.dead).values())
