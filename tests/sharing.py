@@ -37,8 +37,8 @@ class FakeShareGroup:
     deliveries: int
     """How often a message is delivered at most."""
     now_ns: Callable[[], int] = clock.monotonic_ns
-    final: set[Place] = field(default_factory=set)
-    """Partition and offset of messages that are accepted, rejected or archived."""
+    final: dict[Place, object] = field(default_factory=dict)
+    """Partition and offset of messages that are accepted, rejected or archived, and the member that had each last."""
     dead: list[Place] = field(default_factory=list)
     """Those of which members wrote dead letters."""
     _locks: dict[Place, _Lock] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class FakeShareGroup:
             return False
         held.owner = None
         if outcome != RELEASED or held.number >= self.deliveries:
-            self.final.add(place)
+            self.final[place] = owner
         return True
 
     def leave(self, owner: object) -> None:
@@ -85,9 +85,9 @@ class FakeShareGroup:
                 self._free(place, held)
 
     def _free(self, place: Place, held: _Lock) -> None:
-        held.owner = None
+        last, held.owner = held.owner, None
         if held.number >= self.deliveries:
-            self.final.add(place)
+            self.final[place] = last
 
 
 class FakeShareReader:

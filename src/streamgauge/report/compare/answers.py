@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from streamgauge.report.compare.carriers import carriers
+from streamgauge.report.compare.carriers import MeasuredCarrier, carriers
 from streamgauge.report.compare.differences import Difference, differences, warnings
 from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
@@ -104,6 +104,8 @@ class Together:
     """Of the verdicts and intervals."""
     varied: tuple[str, ...] = ()
     """Settings that were varied on purpose: the names of variants tell them."""
+    carriers: tuple[MeasuredCarrier, ...] = ()
+    """What carries acknowledgements in each variant, where several do."""
 
     @property
     def primary(self) -> MetricAnswer | None:
@@ -118,7 +120,7 @@ class Together:
             "differences": [asdict(each) for each in self.differences],
             "warnings": list(self.warnings),
             "metrics": [each.pop("metric") | each for each in answers],
-            "carriers": [each.document() for each in carriers(self.variants)],
+            "carriers": [each.document() for each in self.carriers],
         }
 
 
@@ -162,6 +164,7 @@ def together_of(
         order=order,
         level=level,
         varied=tuple(varied),
+        carriers=tuple(carriers(variants)),
     )
 
 

@@ -77,7 +77,9 @@ class MeasuredCarrier:
 
 def carriers(variants: Sequence[Alike]) -> list[MeasuredCarrier]:
     """The variants with runs that finished, if there are at least two carriers among them; else none."""
-    finished = [(each, runs) for each in variants if (runs := [run for run in each.runs if _is_finished(run)])]
+    finished = [
+        (each, runs) for each in variants if (runs := [run for run in each.runs if run.run.ending == "finished"])
+    ]
     if len({carrier_of(runs[0]) for _, runs in finished}) < 2:
         return []
     named = list(zip([carrier_of(runs[0]) for _, runs in finished], _settings(finished), strict=True))
@@ -131,15 +133,11 @@ def carrier_bars(found: Sequence[MeasuredCarrier], about: str) -> list[Row]:
             "shown": one.cell(each),
         }
         for place, each in enumerate(MEASURES)
-        if each.about == about and each.is_drawn and any(one.measures[place] for one in found)
+        if each.about == about and each.is_drawn
         for one in found
         if (runs := one.measures[place]) is not None
         for scale in (100 if each.unit == "share" else 1,)
     ]
-
-
-def _is_finished(result: Result) -> bool:
-    return result.run.ending == "finished"
 
 
 def _of_runs(runs: Sequence[Result], measure: CarrierMeasure) -> OfRuns | None:
@@ -163,12 +161,13 @@ def _records(result: Result) -> float | None:
     return sum(each.messages for each in writers if each) / wire.producers.messages
 
 
-def _bytes(result: Result) -> float | None:
-    return result.wire.bytes_per_message if result.wire else None
+def _section(section: str, name: str) -> Callable[[Result], float | None]:
+    """A figure of a section that not every result has."""
 
+    def of(result: Result) -> float | None:
+        return getattr(getattr(result, section), name, None)
 
-def _requests(result: Result) -> float | None:
-    return result.wire.requests_per_message if result.wire else None
+    return of
 
 
 def _cpu(*roles: str) -> Callable[[Result], float | None]:
@@ -191,22 +190,6 @@ def _processing(name: str) -> Callable[[Result], float | None]:
 def _first_delivery(result: Result) -> float | None:
     response = result.latency.end_to_end.response
     return response.ms("p99") if response else None
-
-
-def _delay(result: Result) -> float | None:
-    return result.redelivery.delay_p99_ms if result.redelivery else None
-
-
-def _deliveries(result: Result) -> float | None:
-    return result.redelivery.deliveries_per_message if result.redelivery else None
-
-
-def _expected(result: Result) -> float | None:
-    return result.redelivery.expected_per_message if result.redelivery else None
-
-
-def _dead(result: Result) -> float | None:
-    return result.redelivery.dead_share if result.redelivery else None
 
 
 def _duplicates(result: Result) -> float | None:
@@ -237,8 +220,8 @@ def _overtaken(result: Result) -> float | None:
 
 MEASURES: Final = (
     CarrierMeasure("records_per_message", "records written", "cost", _records),
-    CarrierMeasure("bytes_per_message", "bytes on the wire", "cost", _bytes),
-    CarrierMeasure("requests_per_message", "requests", "cost", _requests),
+    CarrierMeasure("bytes_per_message", "bytes on the wire", "cost", _section("wire", "bytes_per_message")),
+    CarrierMeasure("requests_per_message", "requests", "cost", _section("wire", "requests_per_message")),
     CarrierMeasure("broker_us_per_message", "CPU of brokers", "cost", _cpu("broker"), "us"),
     CarrierMeasure("clients_us_per_message", "CPU of consumers, trackers", "cost", _cpu("consumer", "tracker"), "us"),
     CarrierMeasure(
@@ -253,10 +236,20 @@ MEASURES: Final = (
     CarrierMeasure(
         "processed_max_ms", "processed max", "gain", _processing("max"), "ms", "latency.processing.response.max_ms"
     ),
-    CarrierMeasure("delay_p99_ms", "redelivered after the deadline p99", "gain", _delay, "ms"),
-    CarrierMeasure("deliveries_per_message", "deliveries", "gain", _deliveries, is_drawn=False),
-    CarrierMeasure("expected_per_message", "deliveries in theory", "gain", _expected, is_drawn=False),
-    CarrierMeasure("dead_share", "dead letters", "gain", _dead, "share"),
+    CarrierMeasure(
+        "delay_p99_ms", "redelivered after the deadline p99", "gain", _section("redelivery", "delay_p99_ms"), "ms"
+    ),
+    CarrierMeasure(
+        "deliveries_per_message", "deliveries", "gain", _section("redelivery", "deliveries_per_message"), is_drawn=False
+    ),
+    CarrierMeasure(
+        "expected_per_message",
+        "deliveries in theory",
+        "gain",
+        _section("redelivery", "expected_per_message"),
+        is_drawn=False,
+    ),
+    CarrierMeasure("dead_share", "dead letters", "gain", _section("redelivery", "dead_share"), "share"),
     CarrierMeasure("unprocessed_share", "never processed", "gain", _unprocessed, "share"),
     CarrierMeasure("duplicate_share", "duplicates", "gain", _duplicates, "share"),
     CarrierMeasure("overtaken_share", "out of order", "gain", _overtaken, "share"),

@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.compare.answers import MetricAnswer, Together, values_at
-from streamgauge.report.compare.carriers import carrier_bars, carriers
+from streamgauge.report.compare.carriers import carrier_bars
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.figures.compare import LabelledRun, cdfs, compare
 from streamgauge.report.figures.compare.carriers import CarrierRun, by_measure, deliveries, drains, success
@@ -35,16 +35,15 @@ def comparison_figures(found: Together, offline: Sequence[Row] = ()) -> list[Fig
 
 def carrier_figures(found: Together) -> list[Figure]:
     """Figures of carriers of acknowledgements, where several are compared; of all variants."""
-    measured = carriers(found.variants)
-    if not measured:
+    if not found.carriers:
         return []
     alike = {each.name: each for each in found.variants}
-    standing = [(each, _typical(alike[each.variant], found.primary)) for each in measured]
+    standing = [(each, _typical(alike[each.variant], found.primary)) for each in found.carriers]
     runs = [CarrierRun(each.carrier, each.setting, run) for each, run in standing if run is not None]
     about = "For each message that producers sent: median of the runs, and a line from the least to the most."
-    cost = by_measure("carriers-cost", "What a message costs", about, carrier_bars(measured, "cost"))
+    cost = by_measure("carriers-cost", "What a message costs", about, carrier_bars(found.carriers, "cost"))
     about = "Median of the runs, and a line from the least to the most. Less is better."
-    gain = by_measure("carriers-gain", "What one gets for it", about, carrier_bars(measured, "gain"))
+    gain = by_measure("carriers-gain", "What one gets for it", about, carrier_bars(found.carriers, "gain"))
     return [cost, gain, success(runs), deliveries(runs), drains(runs)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from streamgauge.domain.text.numbers import listed
 from streamgauge.report.compare.answers import Together
-from streamgauge.report.compare.carriers import carrier_table, carriers
+from streamgauge.report.compare.carriers import carrier_table
 from streamgauge.report.compare.figures import carrier_figures, comparison_figures
 from streamgauge.report.compare.pages import cells, counted, deciding, explored, head, label, shown_answers
 from streamgauge.report.figures.drawing.figure import Row
@@ -16,7 +16,6 @@ from streamgauge.report.pages.html.tables import TextTable
 def comparison_html(found: Together, name: str, expected: Sequence[str] = (), offline: Sequence[Row] = ()) -> str:
     """The page of a comparison, also of compression ratios. Everything that came from outside is escaped."""
     figures, of_carriers = comparison_figures(found, offline), carrier_figures(found)
-    measured = carriers(found.variants)
     variants = [head(each) for each in found.variants]
     answers = shown_answers(found)
     sided = [[label(each), *cells(each)] for each in answers]
@@ -35,7 +34,7 @@ def comparison_html(found: Together, name: str, expected: Sequence[str] = (), of
         warnings=found.warnings,
         explored=explored(found),
         figures=as_placed(figures),
-        carriers=[TextTable(*carrier_table(measured, about), 1) for about in ("cost", "gain")] if measured else [],
+        carriers=[TextTable(*carrier_table(found.carriers, about), 1) for about in ("cost", "gain") if found.carriers],
         of_carriers=as_placed([each for each in of_carriers if each.missing is None]),
         table=_turned(sided, variants),
         differences=TextTable(["", "differs in", *names], differences, 2) if differences else None,

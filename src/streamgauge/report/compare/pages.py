@@ -9,7 +9,7 @@ from rich.text import Text
 
 from streamgauge.domain.text.numbers import UNKNOWN, significant
 from streamgauge.report.compare.answers import MetricAnswer, Together
-from streamgauge.report.compare.carriers import MEASURES, MeasuredCarrier, carrier_table, carriers
+from streamgauge.report.compare.carriers import MEASURES, MeasuredCarrier, carrier_table
 from streamgauge.report.compare.differences import is_below
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.pages.markdown import escaped, table
@@ -28,8 +28,12 @@ def comparison_text(found: Together, *, colour: bool | None = None, width: int |
     parts += [Text(plain(line), style="yellow") for line in found.warnings]
     parts += [Text(), *(Text(plain(line), style="bold") for line in deciding(found))]
     parts += [Text(), _table(found)]
-    if measured := carriers(found.variants):
-        parts += [Text(), Text("Carriers of acknowledgements, for each message", style="bold"), _of_carriers(measured)]
+    if found.carriers:
+        parts += [
+            Text(),
+            Text("Carriers of acknowledgements, for each message", style="bold"),
+            _of_carriers(found.carriers),
+        ]
     if more := explored(found):
         parts += [Text(), Text(_EXPLORED, style="dim"), *(Text(f"  {plain(line)}") for line in more)]
     return page(*parts, colour=colour, width=width)
@@ -45,9 +49,9 @@ def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
     lines.append(
         table(heads, ([escaped(cell) for cell in (label(each), *cells(each))] for each in shown_answers(found)))
     )
-    if measured := carriers(found.variants):
+    if found.carriers:
         for about, title in (("cost", "What a message costs"), ("gain", "What one gets for it")):
-            heads, rows = carrier_table(measured, about)
+            heads, rows = carrier_table(found.carriers, about)
             cells_of = ([escaped(cell) for cell in row] for row in rows)
             lines += ["", f"**{title}**", "", table([escaped(each) for each in heads], cells_of)]
     if more := explored(found):

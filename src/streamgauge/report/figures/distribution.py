@@ -41,13 +41,7 @@ def percentiles(source: FigureSource) -> Figure:
     rows = _curve_rows(source)
     if not rows:
         return Figure(name, title, about, missing=_why(source), section="latency")
-    labels = "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~r')"
-    x = alt.X(
-        "one_in:Q",
-        title="percentile, %",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=_ONE_IN, labelExpr=labels, grid=False),
-    )
+    x = percentile_axis()
     y = alt.Y("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False))
     styles, chosen = _styles(rows), legend_selects()
     base = alt.Chart(alt.NamedData(CURVE))
@@ -65,6 +59,17 @@ def percentiles(source: FigureSource) -> Figure:
     )
     layers = alt.layer(band, lines) if any(row["top"] for row in rows) else alt.layer(lines)
     return Figure(name, title, about, layers.properties(height=HEIGHT), {CURVE: rows}, section="latency")
+
+
+def percentile_axis() -> alt.X:
+    """Percentiles with the tail stretched, from `one_in`: 100 for the 99th."""
+    labels = "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~r')"
+    return alt.X(
+        "one_in:Q",
+        title="percentile, %",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=_ONE_IN, labelExpr=labels, grid=False),
+    )
 
 
 def delivered_within(source: FigureSource) -> Figure:

@@ -94,8 +94,7 @@ class Sought:
             self.found[self.left.popleft()] = None
 
     def _match(self, offset: int, message: ck.Message) -> None:
-        while self.left and self.left[0] < offset:
-            self.found[self.left.popleft()] = None
+        self.pass_over(offset)
         if self.left and self.left[0] == offset:
             self.found[self.left.popleft()] = message
 

@@ -9,6 +9,7 @@ import altair as alt
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import percent, whole
 from streamgauge.report.figures.compare.runs import LabelledRun, kind_of, percentile
+from streamgauge.report.figures.distribution import percentile_axis
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, FEW_TICKS, INK, PALETTE
 from streamgauge.result import Result
@@ -19,8 +20,6 @@ BAR: Final = 20
 MOST_NUMBERS: Final = 12
 """More deliveries of a message are not drawn."""
 _COLORS: Final = {"offsets": "grey", "retry": "orange", "markers": "violet", "share": "blue"}
-_ONE_IN: Final = [2, 10, 100, 1_000, 10_000]
-_LABELS: Final = "format(100 - 100 / datum.value, '~r')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,10 @@ def success(runs: Sequence[CarrierRun]) -> Figure:
                 rows.append(at | {"one_in": rounded(100_00 / (100_00 - rank)), "ms": found["value"]})
     if not rows:
         return Figure(name, title, about, missing="no message was processed in a measured time")
-    x = alt.X(
-        "one_in:Q",
-        title="percentile, %",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=_ONE_IN, labelExpr=_LABELS, grid=False),
-    )
     y = alt.Y("ms:Q", title="processing time, ms", scale=alt.Scale(type="log"))
     tips = [tip("series", "carrier"), tip("percentile"), tip("ms")]
     lines = alt.Chart(alt.NamedData(name)).mark_line(point=True)
-    chart = _panels(lines.encode(x, y, _color_of(rows), tooltip=tips), rows)
+    chart = _panels(lines.encode(percentile_axis(), y, _color_of(rows), tooltip=tips), rows)
     return Figure(name, title, about, chart.resolve_scale(x="shared", y="shared", color="shared"), {name: rows})
 
 
