@@ -237,7 +237,7 @@ MEASURES: Final = (
         "processed_max_ms", "processed max", "gain", _processing("max"), "ms", "latency.processing.response.max_ms"
     ),
     CarrierMeasure(
-        "delay_p99_ms", "redelivered after the deadline p99", "gain", _section("redelivery", "delay_p99_ms"), "ms"
+        "delay_p99_ms", "redelivery after the deadline p99", "gain", _section("redelivery", "delay_p99_ms"), "ms"
     ),
     CarrierMeasure(
         "deliveries_per_message", "deliveries", "gain", _section("redelivery", "deliveries_per_message"), is_drawn=False
