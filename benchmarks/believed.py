@@ -75,7 +75,7 @@ def main() -> None:
         if len(found) < chosen.runs:
             broker = None if chosen.fresh else until_end.enter_context(shared_broker(out))
             until_end.enter_context(_busy(chosen.busy))
-            carried_out = demo if broker is None else _warm(broker)
+            carried_out = _fresh if broker is None else _warm(broker)
         for _ in range(len(found), chosen.runs):
             with tempfile.TemporaryDirectory(dir=out) as folder:
                 found.append(_outcome(*carried_out(Path(folder)), *alike))
@@ -102,6 +102,12 @@ def _busy(count: int) -> Iterator[None]:
         for each in begun:
             each.kill()
             each.wait()
+
+
+def _fresh(out: Path) -> tuple[int, RunFolder]:
+    """Carries a run out as `make demo` does."""
+    ran = demo(out)
+    return ran.code, ran.folder
 
 
 def _warm(broker: EmbeddedCluster) -> Callable[[Path], tuple[int, RunFolder]]:

@@ -133,15 +133,34 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
         yield Ran(folder, facts, cpu)
 
 
-def demo(out: Path) -> tuple[int, RunFolder]:
-    """Exit code and folder of a run as `make demo` starts it, in a process of its own."""
+@dataclass(frozen=True, slots=True)
+class DemoRun:
+    """A run as `make demo` starts it, in a process of its own."""
+
+    code: int
+    folder: RunFolder
+    printed_ns: int
+    """When its result began to be printed; the report is written after that."""
+
+
+def demo(out: Path) -> DemoRun:
+    """Run what `make demo` runs."""
     settings = [word for each in DEMO_SETTINGS for word in ("--set", each)]
     command = [sys.executable, "-m", "streamgauge", "run", DEMO, *settings, "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    folders = list(out.glob(f"*-{DEMO}"))
-    if len(folders) != 1:
-        raise SystemExit(f"the run failed: {done.stderr}")
-    return done.returncode, RunFolder(folders[0])
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as run,
+    ):
+        assert run.stdout
+        run.stdout.readline()
+        printed_ns = monotonic_ns()
+        run.stdout.read()
+        code = run.wait()
+        folders = list(out.glob(f"*-{DEMO}"))
+        if len(folders) != 1:
+            said.seek(0)
+            raise SystemExit(f"the run failed: {said.read()}")
+    return DemoRun(code, RunFolder(folders[0]), printed_ns)
 
 
 def analysed(folder: RunFolder) -> Result:
