@@ -1,14 +1,14 @@
 """The consume loop over a log in memory, with a clock that moves when it is read and when somebody sleeps."""
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
+from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block, Fetched
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.consume.commit import CommitEvery
@@ -213,6 +213,26 @@ def test_every_poll_is_a_row() -> None:
     assert board.slots[0, Slot.MESSAGES] == 2
     assert board.slots[0, Slot.ASSIGNED] == 2
     assert board.slots[0, Slot.OVER_NS] == received.column("received_ns")[0]
+
+
+def test_a_message_is_received_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of decoding is this worker's, not the stream's; it is no part of the call, either."""
+    ground = Ground()
+    ground.fill(3)
+    poll, returned_ns = FakeReader.poll, list[int]()
+
+    def decoding(reader: FakeReader, *given: Any) -> Fetched | None:
+        fetched = poll(reader, *given)
+        returned_ns.append(ground.time.now_ns())
+        ground.time.sleep(0.001)
+        return fetched and replace(fetched, returned_ns=returned_ns[-1])
+
+    monkeypatch.setattr(FakeReader, "poll", decoding)
+    ground.consumer.turn(LONGEST_NS)
+    ground.finish()
+
+    assert ground.received.column("received_ns") == 3 * returned_ns[:1]
+    assert ground.polls.column("returned_ns")[0] == returned_ns[0]
 
 
 def test_topics_are_told_apart() -> None:

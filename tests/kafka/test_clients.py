@@ -289,7 +289,8 @@ def test_it_is_known_since_when_a_message_may_have_been_ready(ground: Ground) ->
             assert fetched.empty_ns is None
         else:
             assert fetched.empty_ns is not None
-            assert began_ns <= fetched.empty_ns <= monotonic_ns()
+            returned_ns = fetched.returned_ns or monotonic_ns()
+            assert began_ns <= fetched.empty_ns <= returned_ns <= monotonic_ns()
         reader.close()
     producer.close()
 

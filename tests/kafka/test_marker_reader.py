@@ -122,6 +122,8 @@ def test_a_message_is_handed_over_when_its_start_marker_is_written(settings: dic
         for each in found:
             assert each.deadline_ms is not None
             assert each.deliveries is not None
+            # When the client had returned it, its start marker was still to be written.
+            assert each.returned_ns is None
             assert ((before_ms <= each.deadline_ms - AFTER_MS) & (each.deadline_ms - AFTER_MS <= after_ms)).all()
             assert set(each.deliveries.tolist()) == {1}
         assert {marker.redeliver_after_ms for marker in markers_in(settings, topic)} == {AFTER_MS}

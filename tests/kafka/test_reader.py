@@ -168,6 +168,26 @@ def test_partitions_of_ones_own_are_read_from_what_is_committed(ground: Ground, 
     other.close()
 
 
+def test_decoding_is_no_part_of_what_the_client_took(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message is received when the client has returned it."""
+    ground.fill((0, 1, 5))
+    consumer = ground.consumer()
+    decode, began_ns = consumer._decoder.decode, list[int]()
+
+    def decoding(*given: Any) -> Fetched:
+        began_ns.append(monotonic_ns())
+        return decode(*given)
+
+    monkeypatch.setattr(consumer._decoder, "decode", decoding)
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while (fetched := consumer.poll(0.05, 5)) is None and monotonic_ns() < limit_ns:
+        pass
+
+    assert fetched
+    assert fetched.returned_ns is not None
+    assert fetched.returned_ns <= began_ns[-1]
+
+
 def test_commits_are_told(ground: Ground) -> None:
     """Begin, time and kind of each; one without anything new is none; what is under way is awaited when closing."""
     group = "commits-" + ground.topics[0]

@@ -158,6 +158,8 @@ class Fetched:
     empty_ns: int | None = None
     """The earliest time at which the messages can have been ready in the client; None where that says nothing, because
     some were set aside before, or the call was to leave some of them in the client."""
+    returned_ns: int | None = None
+    """When the client had handed the messages over, before they were decoded; None where the end of the poll tells."""
     deliveries: NDArray[np.int32] | None = None
     """Which delivery of its message each is, from 1; None where nothing redelivers."""
     deadline_ms: NDArray[np.int64] | None = None

@@ -64,7 +64,7 @@ RECEIVED = Schema(
         may("created_ms", _I64, "wall-clock creation time; null with append_ms, and in runs that produce"),
         may("due_ns", _I64, "scheduled send time from the stamp; null for a foreign message or without a schedule"),
         may("sent_ns", _I64, "send time from the stamp; null for a foreign message"),
-        must("received_ns", _I64, "time the poll that delivered it returned"),
+        must("received_ns", _I64, "time the client returned the poll that delivered it, before it is decoded"),
         may("started_ns", _I64, "start of processing; null if it never started, or the consumer does not process"),
         may("processed_ns", _I64, "end of processing; null if it never ended, or the consumer does not process"),
         must("size_bytes", _I32, "value size"),

@@ -89,7 +89,7 @@ class ModelledReader:
                     self._empty_ns = now_ns
                 if taken:
                     self._brought = sum(len(offsets) for _, offsets, _, _ in taken)
-                    return _fetched(taken, empty_ns)
+                    return _fetched(taken, empty_ns, self._now_ns())
             if now_ns >= end_ns:
                 return None
             look_ns = end_ns if self._held or not limit else min(end_ns, next_ns, now_ns + LOOK_NS)
@@ -153,7 +153,7 @@ class ModelledReader:
         self._memory.cells[self._lanes, self._column] = NEVER
 
 
-def _fetched(taken: Sequence[_Taken], empty_ns: int | None) -> Fetched:
+def _fetched(taken: Sequence[_Taken], empty_ns: int | None, returned_ns: int) -> Fetched:
     counts = [len(offsets) for _, offsets, _, _ in taken]
     facts = np.concatenate([each for _, _, each, _ in taken])
     data = np.concatenate([each for *_, each in taken])
@@ -170,6 +170,7 @@ def _fetched(taken: Sequence[_Taken], empty_ns: int | None) -> Fetched:
         values=values,
         in_header=apart,
         empty_ns=empty_ns,
+        returned_ns=returned_ns,
         contents=lambda: [(value, None) for value in values],
     )
 

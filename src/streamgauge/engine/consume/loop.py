@@ -288,7 +288,8 @@ class Consumer:
         buffer = self._buffer
         room_of = buffer.room_of(self.reader.assigned()) if buffer and not buffer.takes_no_time else None
         fetched = self.reader.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
-        received_ns = self.now_ns()
+        # Decoding is the work of this worker, not of the stream.
+        received_ns = fetched.returned_ns if fetched and fetched.returned_ns is not None else self.now_ns()
         self._gap.end(received_ns)
         count = fetched.count if fetched else 0
         self._rows.append((self._poll_number, began_ns, received_ns, count, limit))

@@ -29,8 +29,8 @@ class Decoder:
         self._in_header = in_header
         self._counted_in = counted_in
 
-    def decode(self, messages: list[Any], empty_ns: int | None = None) -> Fetched:
-        """The columns of messages, of which there is at least one; `empty_ns` as `Fetched` has it."""
+    def decode(self, messages: list[Any], empty_ns: int | None = None, returned_ns: int | None = None) -> Fetched:
+        """The columns of messages, of which there is at least one; the times as `Fetched` has them."""
         values = values_of(messages)
         sizes, stamps, in_header = self._find_stamps(messages, values)
         topic: NDArray[np.int32] | int = 0
@@ -47,6 +47,7 @@ class Decoder:
             topic=topic,
             created_ms=partial(_times_ms, messages, topic, ck.TIMESTAMP_CREATE_TIME),
             empty_ns=empty_ns,
+            returned_ns=returned_ns,
             deliveries=self._deliveries(messages),
             contents=lambda: [(message.value(), message.key()) for message in messages],
         )

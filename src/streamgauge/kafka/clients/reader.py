@@ -75,8 +75,9 @@ class KafkaReader:
             messages, empty_ns = self._choose(timeout_seconds, limit, room), None
         else:
             messages, empty_ns = self._pull(timeout_seconds, limit), self._ready_ns
+        returned_ns = monotonic_ns()
         self.handed(messages)
-        return self._decoder.decode(messages, empty_ns) if messages else None
+        return self._decoder.decode(messages, empty_ns, returned_ns) if messages else None
 
     def ends(self) -> list[tuple[int, int, int]]:
         """Ends of logs that were reached since the last call, everything below them delivered."""

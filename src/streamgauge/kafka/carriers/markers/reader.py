@@ -136,7 +136,8 @@ class MarkerReader(AroundReader):
             return None
         self._starting = None
         self.commits.polled(starting.fetched)
-        return replace(starting.fetched, deadline_ms=starting.appended_ms + self._timeout_ms)
+        # It is handed over now, not when it was polled.
+        return replace(starting.fetched, returned_ns=None, deadline_ms=starting.appended_ms + self._timeout_ms)
 
 
 class PolledCommits:

@@ -183,7 +183,7 @@ class ShareReader:
             if not messages:
                 return None
         self._whole = False
-        fetched = self._decoder.decode(messages, self._ready_ns if is_whole else None)
+        fetched = self._decoder.decode(messages, self._ready_ns if is_whole else None, monotonic_ns())
         deadline_ms = (self._locked_ns + self._ahead_ns) // NS_PER_MS + self._lock_ms
         return replace(
             fetched,
