@@ -20,6 +20,7 @@ from benchmarks import (
     schedule_delay,
     seams,
     site,
+    waking,
     watch,
 )
 
@@ -29,6 +30,7 @@ def main() -> None:
         first_answer,
         pacing,
         schedule_delay,
+        waking,
         pacers,
         payloads,
         rate,

@@ -18,7 +18,8 @@ from streamgauge.pipeline.metrics.expressions import SINCE_RECORD_TIME
 
 Row = dict[str, Any]
 Lane = tuple[int | None, int | None]
-SECOND = 1_000
+BIN_NS = 500_000
+SECOND = 2_000
 """Bins."""
 ENDS = {"ack": "acked_ns", "end_to_end": "received_ns", "processing": "processed_ns"}
 
@@ -77,8 +78,8 @@ class Plainly:
         self.of_deliveries = self._delays(delivered, self._together())
 
     def _bin(self, time: int) -> int:
-        last = (self.run[1] - self.run[0]) // NS_PER_MS
-        return int(min(max((time - self.run[0]) // NS_PER_MS, 0), last))
+        last = (self.run[1] - self.run[0]) // BIN_NS
+        return int(min(max((time - self.run[0]) // BIN_NS, 0), last))
 
     def _in_flight(self) -> list[int]:
         """How many were in flight at the end of each bin."""
@@ -100,7 +101,7 @@ class Plainly:
         change = Counter[int]()
         for row in self.begun:
             at = self._bin(row["sent_ns"])
-            change[max(0, at - math.ceil((row["waited_ns"] or 0) / NS_PER_MS))] += 1
+            change[max(0, at - math.ceil((row["waited_ns"] or 0) / BIN_NS))] += 1
             change[at] -= 1
         return [waiting > 0 for waiting in accumulate(change[at] for at in range(self.last + 1))]
 

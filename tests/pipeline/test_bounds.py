@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.pipeline.conftest import RunWriter
-from tests.pipeline.plainly import Plainly, Row
+from tests.pipeline.plainly import BIN_NS, Plainly, Row
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.folder.facts import RunFolder
@@ -209,7 +209,7 @@ def test_without_the_return_of_one_call_neither_delays_nor_calls_are_known(run: 
 
 
 def cell(row: Row) -> tuple[int, int]:
-    return (row["sent_ns"] - START) // NS_PER_MS, row["partition"]
+    return (row["sent_ns"] - START) // BIN_NS, row["partition"]
 
 
 def test_where_messages_have_no_bounds_the_gaps_of_their_seconds_stand_for_them(run: RunWriter) -> None:

@@ -1,8 +1,8 @@
 """How much of each message's latency the generator may have added, by when and where the message was sent.
 
-What is small is counted in bins of a millisecond: how late messages were sent by their producers' own doing, how many
-were in flight, and how soon messages of each partition ended. From that follows how long each delay went on to delay
-others (`aftermath`).
+What is small is counted in bins of half a millisecond: how late messages were sent by their producers' own doing, how
+many were in flight, and how soon messages of each partition ended. From that follows how long each delay went on to
+delay others (`aftermath`).
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
 from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, usual
@@ -24,7 +24,7 @@ from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import PLACE, Span
 from streamgauge.pipeline.read.traits import RunTraits
 
-BIN_NS: Final = NS_PER_MS
+BIN_NS: Final = 500 * NS_PER_US
 USUAL_NS: Final = NS_PER_SECOND
 """How many messages are usually in flight is told by stretches of this length."""
 MOST_BINS: Final = 400_000
@@ -56,7 +56,7 @@ class Bins:
 
     @classmethod
     def over(cls, span: Span, places: int) -> "Bins":
-        """A millisecond each, or longer where there would be too many of them or, with so many partitions, of cells."""
+        """`BIN_NS` each, or longer where there would be too many of them or, with so many partitions, of cells."""
         length_ns = max(BIN_NS, -(-span.run_ns // MOST_BINS), -(-span.run_ns * places // MOST_CELLS))
         return cls(span.from_ns, length_ns, span.run_ns // length_ns + 1)
 
