@@ -1,0 +1,164 @@
+"""A cluster of three that is harmed again and again, beside a bare client.
+
+Nothing that was acknowledged is lost. A run tells how long producers were cut off, and of other faults about what that
+client saw: each client finds the new leader of a partition in its own time.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import pytest
+from tests.probing import SOON, Probe, longest_ns
+
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
+from streamgauge.report.files import read_table
+from streamgauge.runs.analysis import answered
+from streamgauge.runs.conduct.conduct import conducted
+from streamgauge.runs.conduct.prepare import prepare_run
+from streamgauge.runs.request.request import Request
+from streamgauge.scenario import parse
+from streamgauge.scenario.model.environment.faults.links import LinkFault, groups_of, links_of
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
+
+TOPIC: Final = "harmed"
+PARTITIONS: Final = 3
+PARTITION: Final = {"kind": "black-hole", "between": ["broker-1", ["broker-2", "broker-3"]], "for": "8s"}
+CUT_S: Final = 3.0
+CUT: Final = {"kind": "cut", "between": ["producers", "broker-2"], "for": f"{CUT_S}s"}
+NOTICED_S: Final = 1.0
+"""Shorter waits are those of a busy machine, of which each client has its own."""
+LATE_S: Final = 0.05
+"""How much later producers may be back than their links, at the median."""
+APART_S: Final = 0.5
+"""How far two clients may be apart, at the median."""
+
+
+@pytest.fixture
+def three(java: Java, tmp_path: Path, _own_state: None) -> Iterator[EmbeddedCluster]:
+    configs = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+    faults = [LinkFault.model_validate({"at": 0, **each}) for each in (PARTITION, CUT)]
+    plan = ClusterPlan(3, heap="256m", configs=configs, links=links_of(tuple(faults), groups_of(3, 0)))
+    with start_cluster(plan, logs=tmp_path / "logs", data=tmp_path / "data", java=java) as running:
+        yield running
+
+
+def times(seed: int, count: int, least: float, most: float) -> list[float]:
+    """When faults begin, in seconds: the first after 5 s, the others at random times after the one before."""
+    rng = random.Random(seed)
+    at = [5.0]
+    while len(at) < count:
+        at.append(at[-1] + rng.uniform(least, most))
+    return at
+
+
+def leader_kills(seed: int, count: int) -> list[dict[str, Any]]:
+    rng = random.Random(-seed)
+    given = {"kind": "kill", "for": "4s"}
+    return [
+        {"at": f"{at:.3f}s", "target": f"leader-of:{rng.randrange(PARTITIONS)}", **given}
+        for at in times(seed, count, 16, 24)
+    ]
+
+
+def of_links(what: dict[str, Any], seed: int, count: int) -> list[dict[str, Any]]:
+    return [{"at": f"{at:.3f}s", **what} for at in times(seed, count, 18, 26)]
+
+
+def rolling_restarts(seed: int, count: int) -> list[dict[str, Any]]:
+    what = {"kind": "rolling-restart", "target": "brokers", "between": "2s"}
+    return [{"at": f"{at:.3f}s", **what} for at in times(seed, count, 55, 65)]
+
+
+@pytest.mark.parametrize(
+    ("acked_ms", "longest_ms"),
+    [
+        pytest.param([], 0, id="nothing"),
+        pytest.param([100, 400, 450], 200, id="it counts from the begin"),
+        pytest.param([210, 300, 700], 400, id="it may end later"),
+        pytest.param([100, 150, 190, 510, 900], 310, id="what begins later is not of this fault"),
+    ],
+)
+def test_a_probe_tells_the_longest_wait(acked_ms: list[int], longest_ms: int) -> None:
+    acked_ns = [each * NS_PER_MS for each in acked_ms]
+
+    assert longest_ns(acked_ns, 200 * NS_PER_MS, 500 * NS_PER_MS) == longest_ms * NS_PER_MS
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("faults", "harms"),
+    [
+        *(pytest.param(leader_kills(seed, 10), 10, id=f"leaders killed, {seed}") for seed in (1, 2, 3)),
+        pytest.param(of_links(PARTITION, 4, 10), 10, id="partitioned"),
+        pytest.param(of_links(CUT, 5, 10), 10, id="producers cut off"),
+        pytest.param(rolling_restarts(6, 5), 15, id="restarted one after the other"),
+    ],
+)
+def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
+    faults: list[dict[str, Any]], harms: int, three: EmbeddedCluster, java: Java, tmp_path: Path
+) -> None:
+    """With acks=all, three replicas, two of them in sync, and an idempotent producer."""
+    load = {"acks": "all", "enable.idempotence": True, "max.in.flight": 1, "linger.ms": 0, **SOON}
+    last = float(faults[-1]["at"].removesuffix("s"))
+    scenario = parse(
+        {
+            "name": "harmed",
+            "topic": {"name": TOPIC, "partitions": PARTITIONS, "replication": 3, "configs": {"min.insync.replicas": 2}},
+            "load": {"rate": 150, "size": 100, "partition": "round-robin", "client": load},
+            "consume": {"client": {"auto.commit.interval.ms": 1000}},
+            "lag": {"every": "200ms"},
+            "faults": faults,
+            "phases": {"warmup": "3s", "measure": f"{last + 60:.0f}s", "drain": "60s"},
+        }
+    )
+    request = Request(scenario, tmp_path / "runs", [], java, broker=three)
+    with Probe(three.bootstrap, TOPIC, PARTITIONS) as probe:
+
+        def progress(text: str) -> None:
+            if text.startswith("draining"):
+                probe.stop()
+
+        with conducted(prepare_run(request), Interrupts(), progress) as folder:
+            pass
+    facts, result = answered(folder, lambda _text: None)
+
+    assert (facts.ending, probe.failed) == ("finished", [])
+    delivery = result.delivery
+    assert delivery.sent
+    assert delivery.acked == delivery.sent
+    assert (delivery.lost, delivery.undelivered, delivery.truncated, delivery.unknown) == (0, 0, 0, 0)
+    # A client that is not idempotent may store a message twice.
+    assert delivery.foreign
+    assert delivery.foreign >= sum(map(len, probe.acked_ns))
+    scores = {row["fault"]: row for row in read_table(folder, "fault_scores").to_pylist()}
+    assert len(scores) == harms
+    measured = facts.phase("measure")
+    assert measured
+    told, apart = {}, []
+    for row in read_table(folder, "fault_partitions").to_pylist():
+        score, told_s = scores[row["fault"]], row["unwritable_s"] or 0.0
+        begin_ns, until_ns = (
+            measured.from_ns + round(score[name] * NS_PER_SECOND) for name in ("began_second", "until_second")
+        )
+        probed_s = probe.longest_ns(row["partition"], begin_ns, until_ns) / NS_PER_SECOND
+        if told_s >= NOTICED_S:
+            told[row["fault"], row["partition"]] = told_s
+            apart.append(abs(told_s - probed_s))
+    kind = faults[0]["kind"]
+    # Who restarts in order hands its partitions over before.
+    assert {fault for fault, _ in told} == set(scores) or kind == "rolling-restart", told
+    if kind == "cut":
+        # The probe is none of the producers whose links are cut.
+        assert min(told.values()) >= CUT_S, told
+        assert median(told.values()) <= CUT_S + LATE_S, told
+    elif apart:
+        assert median(apart) <= APART_S, apart

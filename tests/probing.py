@@ -1,0 +1,95 @@
+"""A bare client beside a run: an independent witness of how long partitions could not be written."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+from types import TracebackType
+from typing import Any, Final
+
+import confluent_kafka as ck
+from confluent_kafka.admin import AdminClient
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns, sleep_seconds
+
+EVERY_NS: Final = 5 * NS_PER_MS
+SOON: Final[Mapping[str, int]] = {
+    "retry.backoff.ms": 5,
+    "retry.backoff.max.ms": 10,
+    "reconnect.backoff.ms": 5,
+    "reconnect.backoff.max.ms": 10,
+    "topic.metadata.refresh.fast.interval.ms": 10,
+}
+"""A client that looks for a new leader again at once: else the patience of clients is what differs between two.
+
+With several requests in flight, librdkafka takes half a minute and more to write again after a kill.
+"""
+
+
+class Probe:
+    """A thread that sends a message every 5 ms to each partition, from when the topic is there until it is stopped."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self._topic = topic
+        own: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 0}
+        self._admin = AdminClient(own)
+        self._client = ck.Producer({**own, **SOON, "acks": "all", "linger.ms": 0, "max.in.flight": 1})
+        self.acked_ns: list[list[int]] = [[] for _ in range(partitions)]
+        self.failed: list[str] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "Probe":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Wait for what is on its way; may be called again."""
+        self._over.set()
+        self._thread.join()
+        self._client.flush(30)
+
+    def _run(self) -> None:
+        while not self._over.is_set() and not self._is_there():
+            sleep_seconds(0.1)
+        next_ns = monotonic_ns()
+        while not self._over.is_set():
+            next_ns = max(next_ns + EVERY_NS, monotonic_ns())
+            for partition in range(len(self.acked_ns)):
+                with suppress(BufferError):
+                    self._client.produce(
+                        self._topic, b"probe", partition=partition, on_delivery=partial(self._told, partition)
+                    )
+            while (left_ns := next_ns - monotonic_ns()) > 0:
+                self._client.poll(left_ns / NS_PER_SECOND)
+
+    def _is_there(self) -> bool:
+        with suppress(ck.KafkaException):
+            found = self._admin.list_topics(self._topic, timeout=1).topics[self._topic]
+            return len(found.partitions) == len(self.acked_ns)
+        return False
+
+    def _told(self, partition: int, error: Any, _message: Any) -> None:
+        if error is None:
+            self.acked_ns[partition].append(monotonic_ns())
+        else:
+            self.failed.append(str(error))
+
+    def longest_ns(self, partition: int, begin_ns: int, until_ns: int) -> int:
+        """The longest time without an acknowledgement of a partition that begins before `until_ns`.
+
+        It counts from `begin_ns` at the earliest.
+        """
+        return longest_ns(self.acked_ns[partition], begin_ns, until_ns)
+
+
+def longest_ns(acked_ns: Sequence[int], begin_ns: int, until_ns: int) -> int:
+    """As of a probe; `acked_ns` are in their order."""
+    steps = [(max(one, begin_ns), other) for one, other in pairwise(acked_ns) if one <= until_ns and other >= begin_ns]
+    return max((other - one for one, other in steps), default=0)
