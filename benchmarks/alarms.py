@@ -129,7 +129,8 @@ def _drawn(whole: Sequence[Round], rounds: int, more: float, rng: np.random.Gene
     """What they say of experiments of so many rounds that are drawn from these."""
     found = []
     for _ in range(DRAWN):
-        taken = [whole[each] for each in rng.choice(len(whole), rounds)]
+        # A round that is drawn twice would make runs seem more alike than they are.
+        taken = [whole[each] for each in rng.choice(len(whole), rounds, replace=rounds > len(whole))]
         swapped = [pair[::-1] if swap else pair for pair, swap in zip(taken, rng.random(rounds) < 0.5, strict=True)]
         ones, others = ({at: RunFigure(pair[side]) for at, pair in enumerate(swapped)} for side in (0, 1))
         slower = {at: RunFigure(each.value * more) for at, each in others.items()}
