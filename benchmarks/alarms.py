@@ -22,7 +22,8 @@ import numpy as np
 import streamgauge
 from benchmarks.common import heading, idle_share
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
-from streamgauge.experiments.record import ExperimentRecord, counted, spoilt
+from streamgauge.experiments.record import ExperimentRecord
+from streamgauge.runs.experiment.judge import measured
 from streamgauge.statistics.comparison import Comparison, RunFigure, Variant, compared
 from streamgauge.statistics.power import rounds_for
 
@@ -104,25 +105,21 @@ def _carried_out(
 
 def _rounds(record: ExperimentRecord) -> list[Round]:
     """The figures of all rounds in which both runs were measured."""
-    ones, others = (counted(record, place) for place in (0, 1))
-    pairs = ((ones[each].value, others[each].value) for each in sorted(ones.keys() & others.keys()))
-    return [(one, other) for one, other in pairs if one is not None and other is not None]
+    ones, others = (measured(record, place).runs for place in (0, 1))
+    return [(ones[each].value, others[each].value) for each in sorted(ones.keys() & others.keys())]
 
 
 def _cases(records: Iterable[ExperimentRecord], rounds: int) -> list[Comparison]:
     """What comparisons say of experiments that are cut into experiments of so many rounds."""
     return [
-        _compared(*(_variant(record, place, range(first, first + rounds)) for place in (0, 1)))
+        _compared(*(measured(_part(record, range(first, first + rounds)), place) for place in (0, 1)))
         for record in records
         for first in range(1, record.repeat + 1, rounds)
     ]
 
 
-def _variant(record: ExperimentRecord, place: int, rounds: Sequence[int]) -> Variant:
-    runs = {number: run for number, run in counted(record, place).items() if number in rounds}
-    figures = {number: RunFigure(run.value) for number, run in runs.items() if run.value is not None}
-    mine = [run for run in record.runs if run.variant == place and run.round in rounds]
-    return Variant(record.variants[place].name, figures, spoilt(mine))
+def _part(record: ExperimentRecord, rounds: Sequence[int]) -> ExperimentRecord:
+    return record.model_copy(update={"runs": [run for run in record.runs if run.round in rounds]})
 
 
 def _drawn(whole: Sequence[Round], rounds: int, more: float, rng: np.random.Generator) -> list[Comparison]:

@@ -7,17 +7,16 @@ there is not measured again: a hundred runs take half an hour, and may be made i
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from benchmarks.common import DEMO, DEMO_SETTINGS, demo, heading, idle_share, spread
+from benchmarks.starving import HOG, beside
 from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.result.reading import parse_result
@@ -74,7 +73,7 @@ def main() -> None:
         out = Path(until_end.enter_context(tempfile.TemporaryDirectory(prefix="streamgauge-bench-")))
         if len(found) < chosen.runs:
             broker = None if chosen.fresh else until_end.enter_context(shared_broker(out))
-            until_end.enter_context(_busy(chosen.busy))
+            until_end.enter_context(beside(chosen.busy, HOG))
             carried_out = _fresh if broker is None else _warm(broker)
         for _ in range(len(found), chosen.runs):
             with tempfile.TemporaryDirectory(dir=out) as folder:
@@ -90,18 +89,6 @@ def _kept(file: Path | None) -> Iterator[Outcome]:
     for line in file.read_text(encoding="utf-8").splitlines() if file and file.exists() else ():
         told = json.loads(line)
         yield Outcome(**{**told, "failed": tuple(told["failed"])})
-
-
-@contextmanager
-def _busy(count: int) -> Iterator[None]:
-    """So many processes that want a core all the time, until the block ends."""
-    begun = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for each in begun:
-            each.kill()
-            each.wait()
 
 
 def _fresh(out: Path) -> tuple[int, RunFolder]:

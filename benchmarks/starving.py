@@ -16,7 +16,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 
 _WORKER: Final = "streamgauge.engine.worker.main"
 _PERIOD_SECONDS: Final = 0.1
-_HOG: Final = "while True: pass"
+HOG: Final = "while True: pass"
 _WRITES: Final = """
 import os, sys
 with open(sys.argv[1], "wb") as file:
@@ -42,7 +42,7 @@ class Target:
 
 def _hog(target: Target) -> Way:
     """Other processes want the cores."""
-    with _processes(target.draw.randint(1, 3), _HOG):
+    with beside(target.draw.randint(1, 3), HOG):
         yield from _for_ever()
 
 
@@ -50,7 +50,7 @@ def _same_core(target: Target) -> Way:
     """A worker shares one core with a process that never waits."""
     worker, core = target.draw.choice(target.workers), target.draw.choice(psutil.Process().cpu_affinity())
     before = worker.cpu_affinity()
-    with _processes(1, _HOG) as hogs:
+    with beside(1, HOG) as hogs:
         hogs[0].cpu_affinity([core])
         worker.cpu_affinity([core])
         try:
@@ -63,7 +63,7 @@ def _nice(target: Target) -> Way:
     """Workers have a low priority, beside processes that want all cores."""
     for worker in target.workers:
         worker.nice(target.draw.randint(3, 12))
-    with _processes(2, _HOG):
+    with beside(2, HOG):
         yield from _for_ever()
 
 
@@ -84,7 +84,7 @@ def _stops(target: Target) -> Way:
 
 def _slow_disk(target: Target) -> Way:
     """The disk that takes the rows is busy."""
-    with _processes(2, _WRITES, str(target.folder / "busy")):
+    with beside(2, _WRITES, str(target.folder / "busy")):
         yield from _for_ever()
 
 
@@ -166,7 +166,7 @@ def _for_ever() -> Way:
 
 
 @contextlib.contextmanager
-def _processes(count: int, code: str, *arguments: str) -> Iterator[list[psutil.Process]]:
+def beside(count: int, code: str, *arguments: str) -> Iterator[list[psutil.Process]]:
     """Some processes that run this code until the block ends."""
     command = [sys.executable, "-c", code, *arguments]
     begun = [subprocess.Popen(command) for _ in range(count)]

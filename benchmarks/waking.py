@@ -10,13 +10,13 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Final
 
 import numpy as np
 
 from benchmarks.common import Int64s, heading, idle_share, spread
+from benchmarks.starving import beside
 from streamgauge.domain.clock import NS_PER_US, monotonic_ns
 from streamgauge.kafka.clients.arrivals import WAKE_NS
 from streamgauge.processes.cpu.waiting import ThreadDelay
@@ -44,7 +44,7 @@ def main() -> None:
     found: dict[int, list[Int64s]] = {0: [], chosen.busy: []}
     for _ in range(chosen.rounds):
         for busy, rounds in found.items():
-            with _beside(busy):
+            with beside(busy, _WORKS):
                 rounds.append(_wakes(chosen.wakes))
     print(f"| programs beside it | {' | '.join('largest' if rank == 100 else f'p{rank:g}' for rank in RANKS)} |")
     print(f"|{'---|' * (1 + len(RANKS))}")
@@ -71,18 +71,6 @@ def _wakes(count: int) -> Int64s:
     if writer.wait():
         raise SystemExit("the process that writes failed")
     return np.array(took_ns, np.int64)
-
-
-@contextmanager
-def _beside(count: int) -> Iterator[None]:
-    """So many programs that work and sleep in turns, until the block ends."""
-    begun = [subprocess.Popen([sys.executable, "-c", _WORKS]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for each in begun:
-            each.kill()
-            each.wait()
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
         begin_ns, until_ns = (
             measured.from_ns + round(score[name] * NS_PER_SECOND) for name in ("began_second", "until_second")
         )
-        probed_s = probe.longest_ns(row["partition"], begin_ns, until_ns) / NS_PER_SECOND
+        probed_s = longest_ns(probe.acked_ns[row["partition"]], begin_ns, until_ns) / NS_PER_SECOND
         if told_s >= NOTICED_S:
             told[row["fault"], row["partition"]] = told_s
             apart.append(abs(told_s - probed_s))

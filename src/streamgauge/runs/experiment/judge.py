@@ -71,13 +71,14 @@ def _level(record: ExperimentRecord) -> float:
 
 def are_narrow(record: ExperimentRecord, share: float) -> bool:
     """Whether the primary metric of every variant is known this well, relative to that of the first."""
-    first, *others = (_figures(record, place) for place in range(len(record.variants)))
+    first, *others = (measured(record, place) for place in range(len(record.variants)))
     found = compared([(first, each) for each in others], record.order, limits.LOOKING_LEVEL)
     enough = all(each.pairs is not None and each.pairs >= limits.FEWEST_RUNS for each in found)
     return bool(found) and enough and all(is_narrow(each, share) for each in found)
 
 
-def _figures(record: ExperimentRecord, place: int) -> Variant:
+def measured(record: ExperimentRecord, place: int) -> Variant:
+    """The primary metric of a variant, run by run."""
     runs = counted(record, place)
     figures = {number: RunFigure(run.value) for number, run in runs.items() if run.value is not None}
     return Variant(record.variants[place].name, figures, left_out(record, place))
