@@ -4,7 +4,7 @@ The parts: `theory` fails half of the deliveries with markers, `retry` does so w
 group; `cost` runs the carriers in turn at one rate without failures, `failing` with half of them failing; `closed` has
 producers that wait for each batch, and compares their rate with what CPU for each message lets expect; `tracker` reads
 a million open messages and two million that are done, as after a restart; `drain` reads a filled topic with each
-carrier.
+carrier, and `limits` does so with half of the deliveries failing, at several limits.
 """
 
 import argparse
@@ -12,7 +12,8 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import confluent_kafka as ck
 import numpy as np
@@ -22,7 +23,7 @@ import pyarrow.dataset as ds
 
 from benchmarks.common import Float64s, Int64s, Ran, broker, heading, idle_share, run, spread, topic
 from streamgauge.cluster.embedded import EmbeddedCluster
-from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected_dead
+from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected_dead, expected_deliveries
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
@@ -38,6 +39,8 @@ from streamgauge.workload.failing import Failing
 FAIL, LIMIT, SEED = 0.5, 3, 42
 CLOSED, BATCH = 2, 1_000
 OPEN, DONE, PARTITIONS = 1_000_000, 2_000_000, 12
+MOST = 64
+"""No message fails more often."""
 FAR_MS = 1 << 40
 """Open messages are not due while they are counted."""
 
@@ -45,7 +48,7 @@ FAR_MS = 1 << 40
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
-        "--part", choices=("theory", "retry", "share", "cost", "failing", "closed", "tracker", "drain")
+        "--part", choices=("theory", "retry", "share", "cost", "failing", "closed", "tracker", "drain", "limits")
     )
     options.add_argument("--messages", type=int, default=200_000)
     options.add_argument("--theory-rate", type=int, default=2_000)
@@ -71,6 +74,7 @@ def main() -> None:
             "closed": lambda: _closed(running, chosen.rounds),
             "tracker": lambda: _tracker(running.bootstrap),
             "drain": lambda: _drain(running.bootstrap, chosen.filled, chosen.rounds),
+            "limits": lambda: _limits(running.bootstrap, chosen.messages, chosen.rounds),
         }
         for name, part in parts.items():
             if chosen.part in {None, name}:
@@ -299,25 +303,80 @@ def _drain(bootstrap: str, messages: int, rounds: int) -> None:
     print(f"### {messages:,} messages of 100 bytes in {PARTITIONS} partitions, read with each carrier in turn\n")
     print("| carrier | rate received, /s | CPU, us for each delivery |")
     print("|---|---|---|")
+    with _filled(bootstrap, messages) as plain:
+        rates: dict[str, list[float]] = {name: [] for name in _CARRIERS}
+        for _ in range(rounds):
+            for name, settings in _CARRIERS.items():
+                with run("drain", bootstrap, *plain, *settings) as ran:
+                    rates[name].append(_rate_between(ran))
+                    cpu = _cpu(ran).partition(": ")[2].rstrip(".")
+                    print(f"| {name} | {rates[name][-1]:,.0f} | {cpu} |", flush=True)
+        print("\n" + "; ".join(f"{name}: {spread(found, '/s', 0)}" for name, found in rates.items()) + ".\n")
+
+
+@contextmanager
+def _filled(bootstrap: str, messages: int) -> Iterator[list[str]]:
+    """A topic with so many messages of 100 bytes, until the block ends: settings of a run that reads it."""
     with topic(bootstrap, PARTITIONS) as made:
         fill = ["load.size=100", "load.rate=max", "consume=off", f"phases.measure.messages={messages}"]
         plain = [f"topic.name={made}", f"topic.partitions={PARTITIONS}", "topic.reset=false", "verify.log=false"]
         with run("baseline", bootstrap, *fill, *plain, "phases.warmup=0s", "phases.measure.at_most=5m"):
             pass
-        rates: dict[str, list[float]] = {name: [] for name in _CARRIERS}
-        for _ in range(rounds):
-            for name, settings in _CARRIERS.items():
-                with run("drain", bootstrap, *plain, *settings) as ran:
-                    received_ns = np.sort(ran.column("received", "received_ns")[0])
-                    # Without the first and the last tenth: consumers begin and end one after the other.
-                    inside = received_ns[len(received_ns) // 10 : -max(1, len(received_ns) // 10)]
-                    rates[name].append((len(inside) - 1) / ((inside[-1] - inside[0]) / NS_PER_SECOND))
-                    cpu = _cpu(ran).partition(": ")[2].rstrip(".")
-                    print(f"| {name} | {rates[name][-1]:,.0f} | {cpu} |", flush=True)
-        print("\n" + "; ".join(f"{name}: {spread(found, '/s', 0)}" for name, found in rates.items()) + ".\n")
+        yield plain
         _remove(bootstrap, made)
 
 
+def _rate_between(ran: Ran) -> float:
+    """Deliveries a second without the first and the last tenth: consumers begin and end one after the other."""
+    received_ns = np.sort(ran.column("received", "received_ns")[0])
+    inside = received_ns[len(received_ns) // 10 : -max(1, len(received_ns) // 10)]
+    return float((len(inside) - 1) / ((inside[-1] - inside[0]) / NS_PER_SECOND))
+
+
+def _limits(bootstrap: str, messages: int, rounds: int) -> None:
+    """Carriers and limits in turn, each with a topic of its own: a tracker writes to it."""
+    print(f"### {FAIL:.0%} of the deliveries fail: {messages:,} messages of 100 bytes in {PARTITIONS} partitions\n")
+    print(
+        "| carrier | redeliveries at most | deliveries for each message | by the draws of the seed | by theory ", end=""
+    )
+    print("| four standard errors | dead letters | by the draws | deliveries, /s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for _ in range(rounds):
+        for carrier, limit in _LIMITS:
+            told = "unlimited" if limit is None else limit
+            acknowledge = f"consume.acknowledge={{{carrier}: {{{_AGAIN[carrier]}, limit: {told}}}}}"
+            settings = [f"consume.processing={{fail: {FAIL}}}", "phases.drain=60s"]
+            with _filled(bootstrap, messages) as plain, run("drain", bootstrap, *plain, acknowledge, *settings) as ran:
+                print(f"| {carrier} | {told} | {_deliveries(ran, limit)} | {_rate_between(ran):,.0f} |", flush=True)
+    print()
+
+
+def _deliveries(ran: Ran, limit: int | None) -> str:
+    """Deliveries for each message and dead letters, each beside what is to be expected."""
+    producers, seqs, numbers = ran.column("received", "producer", "seq", "delivery_count")
+    first = numbers == 1
+    producers, seqs, count = producers[first], seqs[first], int(first.sum())
+    failing, left, drawn, number = Failing(FAIL), np.ones(count, np.bool_), 0, 1
+    while left.any() and (limit is None or number <= limit + 1):
+        drawn += int(left.sum())
+        left &= failing.failed(SEED, producers, seqs, number)
+        number += 1
+    theory = expected_deliveries(FAIL, 0, limit)
+    squares = sum((2 * n + 1) * share for n, share in enumerate(expected_by_number(FAIL, 0, limit, MOST)))
+    error = 4 * math.sqrt((squares - theory**2) / count)
+    dead = _outcomes(ran)["dead_letter"]
+    told = f"{len(numbers) / count:.4f} | {drawn / count:.4f} | {theory:.4f} | {error:.4f}"
+    return f"{told} | {dead:,} | {0 if limit is None else int(left.sum()):,}"
+
+
+_LIMITS: tuple[tuple[str, int | None], ...] = (
+    ("retry", 3), ("retry", None), ("markers", 3), ("markers", None), ("share", 3), ("share", 9), ("share", 24),
+)  # fmt: skip
+_AGAIN: Mapping[str, str] = {
+    "retry": "delays: [100ms, 100ms, 100ms]",
+    "markers": "timeout: 1s, silence: 100ms",
+    "share": "lock: 30s, locks: 10000",
+}
 _CARRIERS: Mapping[str, list[str]] = {
     "offsets": [],
     "retry": ["consume.acknowledge={retry: {delays: [1s]}}"],

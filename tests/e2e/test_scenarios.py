@@ -395,6 +395,33 @@ def test_a_topic_that_is_full_already_is_drained(carry_out: Callable[..., Ran]) 
     assert measure.to_ns - measure.from_ns < 20_000 * NS_PER_MS
 
 
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        "{retry: {delays: [300ms], limit: 3}}",
+        "{markers: {timeout: 500ms, silence: 100ms, limit: 3}}",
+        "{share: {lock: 30s, limit: 3}}",
+    ],
+)
+def test_what_failed_of_a_topic_that_is_full_already_comes_again(carrier: str, carry_out: Callable[..., Ran]) -> None:
+    """The run does not end when all was read once: each message is delivered as often as the draws of the seed say."""
+    filled = carry_out("baseline", "consume=off", "load.rate=400/s", "phases.measure=1s", "topic.reset=false")
+
+    fails = "consume.processing={fail: 0.5}"
+    ran = carry_out(
+        "drain", f"consume.acknowledge={carrier}", fails, "phases.drain=60s", topic=filled.scenario.topic_name
+    )
+
+    assert (ran.facts.ending, ran.facts.reasons) == ("finished", [])
+    came: list[Any] = ran.tuples("received", "delivery_count", "producer", "seq")
+    *drawn, dead = drawn_of(filled)
+    assert [sorted(row[1:] for row in came if row[0] == number) for number in range(1, 6)] == [
+        *(sorted(each) for each in drawn), []
+    ]  # fmt: skip
+    told = Counter(outcome for (outcome,) in ran.tuples("attempts", "outcome"))
+    assert told["dead_letter"] == len(dead)
+
+
 def test_somebody_elses_topic_is_observed(carry_out: Callable[..., Ran], broker: EmbeddedBroker) -> None:
     """Nothing is sent; messages have the time of their record, and no due time."""
     filled = carry_out("baseline", "consume=off", "load.rate=100/s", "phases.measure=500ms")

@@ -98,6 +98,12 @@ class Plan:
         return bool(self.trackers) or any(job.redelivers and not job.shares for job in self.consumers)
 
     @property
+    def awaits_reading(self) -> bool:
+        """Whether the drain waits for readers: for what was sent, or what failed of a topic that is read to its end."""
+        sends_to_readers = bool(self.producers) and bool(self.consumers or self.query)
+        return sends_to_readers or (self.until_drained and self.redelivers)
+
+    @property
     def is_counted(self) -> bool:
         """Whether the number of messages ends the measure phase."""
         return self.until_received is not None or any(

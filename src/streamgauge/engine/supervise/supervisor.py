@@ -231,7 +231,7 @@ class Supervisor:
         self._board.give(Order.STOP_LOAD)
         drain = self._draining()
         through = drain.await_query(self.now_ns() + plan.drain_ns) if plan.query else True
-        if plan.producers and (plan.consumers or plan.query):
+        if plan.awaits_reading:
             is_read = self._workers.is_alive("consumer")
             read = drain.await_read(self.now_ns() + plan.drain_ns) if is_read else not plan.consumers
             self._outcome.drained = read and through
