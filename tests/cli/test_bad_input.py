@@ -426,6 +426,7 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     (["analyse", "healthy", "--master", "local[x]"], ("--master: 'local[x]' is not a Spark",)),
     (["analyse", "healthy", "--master", "local[0]"], ("--master: 'local[0]' is not a Spark",)),
     (["analyse", "healthy", "--master", ""], ("--master: '' is not a Spark master",)),
+    (["run", "baseline", "--metrics-names", "kmq"], ("--metrics-names kmq: no tool whose", "streamgauge, mqperf")),
 ]  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from streamgauge.foreign.results.formats.mqperf import EDGES_MS
 from streamgauge.report.compare.answers import together_of
-from streamgauge.report.compare.mqperf import BUCKETS_MS, mqperf_table, read_in_buckets
+from streamgauge.report.compare.mqperf import mqperf_table, read_in_buckets
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result.reading import result_of
 
@@ -97,4 +98,4 @@ def test_percentiles_read_in_buckets_are_those_of_the_buckets(
     """What it reports for every system that takes less than 50 ms is its first bucket."""
     found = read_in_buckets(points, 0.95)
     assert found == (None if expected is None else pytest.approx(expected))
-    assert BUCKETS_MS[:3] == (0, 50, 100)
+    assert EDGES_MS[:3] == (0, 50, 100)

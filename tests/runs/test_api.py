@@ -48,7 +48,7 @@ def test_every_option_of_a_run_is_an_argument() -> None:
 def test_options_reach_the_run(asked: dict[str, Any]) -> None:
     run = streamgauge.run(
         "baseline", set={"load.rate": "1k/s"}, keep_broker=True, figures=True, percentiles="p50,p99.9",
-        metrics_port=0, metrics_address="127.0.0.2", prepare=True,
+        metrics_port=0, metrics_address="127.0.0.2", metrics_names="streamgauge", prepare=True,
     )  # fmt: skip
 
     assert run.folder.root.name == "run"

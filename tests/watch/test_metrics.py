@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.prometheus import promtool
 from tests.watch.looks import EVIL, look
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.look import Held
+from streamgauge.domain.look import BUCKETS, Held, live_edges_ns
 from streamgauge.watch.metrics.endpoint import Metrics
+from streamgauge.watch.metrics.mqperf import mqperf_families
 from streamgauge.watch.metrics.names import NAMES
+from streamgauge.watch.metrics.samples import Subject
 
 RUN = {"test": EVIL, "run": "20260101-120000-baseline", "host": platform.node()}
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -177,3 +180,42 @@ def test_a_port_that_cannot_be_had_is_told(metrics: Metrics, address: str, messa
         pass
     assert message in str(caught.value)
     assert "Name a free port, or 0 for any" in str(caught.value)
+
+
+MQPERF = {
+    "mqperf_sent_total": 95, "mqperf_sent_threads_done": 1, "mqperf_received_total": 90,
+    "mqperf_receive_threads_done": 0,
+}  # fmt: skip
+"""What a second of the run comes to."""
+
+
+def test_metrics_have_the_names_and_buckets_of_mqperf() -> None:
+    """Its six, with its labels, in ms: 90 latencies of 2 ms, 9 of 40, and one beyond the last bucket of either."""
+    with Metrics(EVIL, None, scheduled=False, names="mqperf") as served:
+        served.show(look(second=1, batches=True))
+        found = scraped(served)
+
+    assert {name: found[name, ()] for name in MQPERF} == MQPERF
+    assert {name.split("_ms")[0] for name, _ in found} - MQPERF.keys() == {"mqperf_send_latency", "mqperf_latency"}
+    for name, last in (("mqperf_send_latency_ms", "5000.0"), ("mqperf_latency_ms", "60000.0")):
+        buckets = {dict(labels)["le"]: count for (of, labels), count in found.items() if of == f"{name}_bucket"}
+        assert list(buckets)[:3] == ["0.0", "50.0", "100.0"]
+        assert list(buckets)[-2:] == [last, "+Inf"]
+        assert (buckets["0.0"], buckets["50.0"], buckets[last], buckets["+Inf"]) == (0, 99, 99, 100)
+        assert found[f"{name}_count", ()] == 100
+
+
+def test_an_edge_within_a_finer_bucket_takes_its_share() -> None:
+    """50 ms lies within a live bucket: a run with nothing else there has a part of it below the edge."""
+    edges_ms = live_edges_ns() / 1e6
+    place = int(np.searchsorted(edges_ms, 50.0))
+    counts = np.zeros(BUCKETS, np.int64)
+    counts[place] = 100
+    one = replace(look(second=1), end_to_end=counts)
+
+    [latency] = [each for each in mqperf_families(Subject("t", "h", None, "service"), one) if each.type == "histogram"]
+
+    below = {sample.labels["le"]: sample.value for sample in latency.samples if sample.name.endswith("_bucket")}
+    share = (50.0 - edges_ms[place - 1]) / (edges_ms[place] - edges_ms[place - 1])
+    assert below["50.0"] == pytest.approx(100 * share)
+    assert (below["0.0"], below["100.0"]) == (0, 100)

@@ -135,6 +135,12 @@ def run(
     metrics_address: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to serve metrics on.", rich_help_panel=METRICS)
     ] = LOOPBACK,
+    metrics_names: Annotated[
+        str,
+        typer.Option(
+            metavar="TOOL", help="Whose names the metrics have: streamgauge or mqperf.", rich_help_panel=METRICS
+        ),
+    ] = "streamgauge",
     keep_broker: Annotated[
         bool,
         typer.Option("--keep-broker", help="Keep the embedded broker running after the run.", rich_help_panel=CLUSTER),
@@ -216,7 +222,7 @@ def run(
     display = display_of(request.target_per_second, quiet=quiet)
     for note in notes:
         display.say(note)
-    metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
+    metrics = metrics_of(request, metrics_address, metrics_port, metrics_names)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
     ended = run_request(
         request,

@@ -133,6 +133,7 @@ def run(
     percentiles: str | None = None,
     metrics_port: int | None = None,
     metrics_address: str = LOOPBACK,
+    metrics_names: str = "streamgauge",
     prepare: bool = False,
     record_only: bool = False,
     progress: Progress | None = None,
@@ -171,7 +172,7 @@ def run(
         _display(request.target_per_second, progress),
         figures=figures,
         percentiles=shown,
-        metrics=None if metrics_port is None else metrics_of(request, metrics_address, metrics_port),
+        metrics=metrics_of(request, metrics_address, metrics_port, metrics_names),
         prepare=prepare,
         record_only=record_only,
     )

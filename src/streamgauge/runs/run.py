@@ -5,10 +5,12 @@ import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
+from typing import cast, get_args
 
 from streamgauge.domain.errors import BadInput, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
+from streamgauge.domain.text.shown import one_line
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.facts import read_facts
 from streamgauge.runs import archives
@@ -21,7 +23,7 @@ from streamgauge.runs.request.request import Request
 from streamgauge.verdict import exit_code
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
-from streamgauge.watch.metrics.endpoint import Metrics
+from streamgauge.watch.metrics.endpoint import MetricNames, Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,19 @@ def run(
     return Ended(folder, code)
 
 
-def metrics_of(request: Request, address: str, port: int) -> Metrics:
-    """The endpoint that tells Prometheus how a run goes, not yet listening; with port 0 it takes any that is free."""
-    target_rate = request.target_per_second
-    return Metrics(request.scenario.name, target_rate, scheduled=target_rate is not None, address=address, port=port)
+def metrics_of(request: Request, address: str, port: int | None, names: str) -> Metrics | None:
+    """The endpoint that tells Prometheus how a run goes, not yet listening; None without a port, any free one for 0.
+
+    Raises BadInput where `names` is no tool whose names metrics can have.
+    """
+    if names not in (known := get_args(MetricNames)):
+        what = "no tool whose names metrics can have"
+        raise BadInput.single(f"--metrics-names {one_line(names)}", what, f"Known: {', '.join(known)}")
+    if port is None:
+        return None
+    target_rate, chosen = request.target_per_second, cast("MetricNames", names)
+    scheduled = target_rate is not None
+    return Metrics(request.scenario.name, target_rate, scheduled=scheduled, address=address, port=port, names=chosen)
 
 
 def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextManager[None]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import significant
+from streamgauge.foreign.results.formats.mqperf import EDGES_MS
 from streamgauge.report.compare.answers import Together, answer, metric_at
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result.model.latency import LatencyFigures
@@ -24,11 +25,6 @@ _FIGURES: Final[Mapping[str, tuple[str, int]]] = {
 
 mqperf counts a message as sent when it is acknowledged, and stamps it just before the send: that is service time.
 """
-BUCKETS_MS: Final = (
-    *range(0, 500, 50), *range(500, 1_000, 100), *range(1_000, 2_000, 250), *range(2_000, 5_000, 500),
-    *range(5_000, 10_000, 1_000), *range(10_000, 60_001, 10_000),
-)  # fmt: skip
-"""Upper edges of the buckets of its histograms; those of sends end at 5 s."""
 _RANK: Final = 0.95
 GRID: Final = ["threads", "sender nodes", "receiver nodes", "batch"]
 """The columns that tell variants of its grid apart."""
@@ -78,14 +74,14 @@ def read_in_buckets(points: Sequence[tuple[float, float]], rank: float) -> float
     """
     ordered = sorted({(0.0, 0.0), *points})
     ms, shares = (np.array(each) for each in zip(*ordered, strict=True))
-    counted = np.interp(BUCKETS_MS, ms, np.maximum.accumulate(shares))
+    counted = np.interp(EDGES_MS, ms, np.maximum.accumulate(shares))
     if not points or not counted[-1]:
         return None
     wanted = rank * counted[-1]
-    for (low, high), (below, upto) in zip(pairwise(BUCKETS_MS), pairwise(counted), strict=True):
+    for (low, high), (below, upto) in zip(pairwise(EDGES_MS), pairwise(counted), strict=True):
         if upto >= wanted:
             return float(low + (high - low) * (wanted - below) / (upto - below))
-    return float(BUCKETS_MS[-1])
+    return float(EDGES_MS[-1])
 
 
 def _nodes(variant: Alike) -> dict[str, str | int | None]:
