@@ -288,11 +288,17 @@ def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran])
     assert roles_that_told(ran) == {"producer", "consumer", "acknowledgements"}
 
 
-def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable[..., Ran]) -> None:
+MOMENTS = np.random.default_rng(1).integers(100, 2_500, 10).tolist()
+"""Milliseconds after the begin of the measure phase."""
+AT_RANDOM = [pytest.param(moment, marks=pytest.mark.soak) for moment in MOMENTS]
+
+
+@pytest.mark.parametrize("at_ms", [500, *AT_RANDOM])
+def test_what_a_killed_consumer_had_comes_to_another_at_once(at_ms: int, carry_out: Callable[..., Ran]) -> None:
     """Long before its lock is over: the drain ends within its limit, and nothing is lost. Both read one partition."""
-    kill = "faults=[{at: 500ms, kind: kill, target: consumer-0}]"
+    kill = f"faults=[{{at: {at_ms}ms, kind: kill, target: consumer-0}}]"
     share = "consume.acknowledge={share: {lock: 60s, session: 2s}}"
-    ran = carry_out("redelivery-share", kill, share, "phases.drain=30s", "topic.partitions=1")
+    ran = carry_out("redelivery-share", kill, share, "phases.measure=3s", "phases.drain=30s", "topic.partitions=1")
 
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
     ended = ran.tuples("attempts", *STAMPS, "outcome")
@@ -331,11 +337,9 @@ KILLED = [
     ("redelivery-markers", MARKED, "tracker-0"),
     ("redelivery-retry-topics", RETRIED, "consumer-0"),
 ]
-MOMENTS = np.random.default_rng(1).integers(100, 2_500, 10).tolist()
-"""Milliseconds after the begin of the measure phase."""
 
 
-@pytest.mark.parametrize("at_ms", [1_000, *(pytest.param(moment, marks=pytest.mark.soak) for moment in MOMENTS)])
+@pytest.mark.parametrize("at_ms", [1_000, *AT_RANDOM])
 @pytest.mark.parametrize(("name", "carrier", "target"), KILLED)
 def test_what_was_open_at_a_kill_comes_again_and_never_too_early(
     name: str, carrier: str, target: str, at_ms: int, carry_out: Callable[..., Ran], broker: EmbeddedBroker
@@ -369,6 +373,36 @@ def test_what_was_open_at_a_kill_comes_again_and_never_too_early(
 
 UNRECORDED = 500
 """Messages of one poll."""
+
+
+@pytest.mark.parametrize("at_ms", [1_000, *AT_RANDOM])
+@pytest.mark.parametrize(
+    ("name", "carrier", "in_place"),
+    [
+        ("redelivery-markers", MARKED, False),
+        ("redelivery-retry-topics", RETRIED, False),
+        ("redelivery-share", "consume.acknowledge={share: {lock: 1s, limit: 3}}", True),
+    ],
+)
+def test_what_a_consumer_had_that_hung_is_done_when_the_run_ends(
+    name: str, carrier: str, in_place: bool, at_ms: int, carry_out: Callable[..., Ran]
+) -> None:
+    """Timeouts and locks are over meanwhile: nothing is lost, none comes too early, and none is left open."""
+    hangs = f"faults=[{{at: {at_ms}ms, kind: pause, target: consumer-0, for: 2s}}]"
+    ran = carry_out(name, hangs, carrier, "phases.measure=5s", "phases.drain=90s")
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    assert set(ran.tuples("received", *STAMPS[1:])) == set(ran.tuples("sent", *STAMPS[1:]))
+    deliveries, told = deliveries_of(ran)
+    if ran.scenario.consume and ran.scenario.consume.retry:
+        # From a retry topic it is the message of the first topic that comes again, when it tells that it is due.
+        deliveries = [
+            each._replace(stamp=(0, *each.stamp[1:]), due_ns=each.deadline_ns, deadline_ns=None) for each in deliveries
+        ]
+    found = redeliveries(deliveries, told, Carried(in_place=in_place, limit=3))
+    assert (found.counts["early"], found.counts["open"]) == (0, 0)
+    *_, dead = drawn_of(ran)
+    assert found.counts["dead"] >= len(dead) - found.counts["archived"]
 
 
 @pytest.mark.parametrize("acks", [0, 1])
