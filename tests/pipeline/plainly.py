@@ -121,11 +121,16 @@ class Plainly:
         for row, delay in zip(self.begun, delays, strict=True):
             late[self._bin(row["sent_ns"])] = max(late[self._bin(row["sent_ns"])], delay or 0)
         cells: dict[int, dict[Lane, float]] = defaultdict(dict)
+        services: dict[Lane, list[float]] = defaultdict(list)
         for row, end in ends:
             soonest = cells[self._bin(row["sent_ns"])]
             # A corrupt message limits nothing.
             service = math.inf if end is None or row.get("intact") is False else end - row["sent_ns"]
             soonest[lane(row)] = min(service, soonest.get(lane(row), math.inf))
+            if service < math.inf:
+                services[lane(row)].append(service)
+        fastest = min((min(each) for each in services.values()), default=0.0)
+        least = {lane: min(each) if len(each) >= 100 else fastest for lane, each in services.items()}
         found, left = {}, dict.fromkeys({lane for each in cells.values() for lane in each}, 0.0)
         in_flight, level = self._in_flight(), 0
         for at, waits in enumerate(self._waiting()):
@@ -134,7 +139,7 @@ class Plainly:
             left = {lane: max(each, late[at]) for lane, each in left.items()}
             for each, service in cells[at].items():
                 found[at, each] = int(left[each])
-                left[each] = min(left[each], late[at] + waited[at] + service)
+                left[each] = min(left[each], late[at] + waited[at] + service - least.get(each, 0.0))
             if not waits and in_flight[at] <= level:
                 left = dict.fromkeys(left, 0.0)
         return found

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, usual
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, slower, usual
 
 BIN_NS = 1_000
 EDGE = 2**-8
@@ -21,7 +21,7 @@ def numbers(*values: int) -> Int64s:
 
 
 @pytest.mark.parametrize(
-    ("own", "service", "in_flight", "expected"),
+    ("own", "slower_by", "in_flight", "expected"),
     [
         pytest.param([0, 0, 0], [5, 5, 5], "999", [0, 0, 0], id="nobody is late"),
         pytest.param(
@@ -43,13 +43,32 @@ def numbers(*values: int) -> Int64s:
     ],
 )
 def test_an_aftermath_lasts_until_a_message_ends_soon_or_no_more_than_usual_are_in_flight(
-    own: list[int], service: list[int], in_flight: str, expected: list[int]
+    own: list[int], slower_by: list[int], in_flight: str, expected: list[int]
 ) -> None:
     """One message of one partition in each bin; usually five are in flight."""
     bins = np.arange(len(own))
     left, five = numbers(*map(int, in_flight)), np.full(len(own), 5)
 
-    assert delays(numbers(*own), left, five, bins, bins * 0, numbers(*service)).tolist() == expected
+    assert delays(numbers(*own), left, five, bins, bins * 0, numbers(*slower_by)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("service", "lanes", "counts", "expected"),
+    [
+        pytest.param([], [], [], [], id="no cells"),
+        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [99, 1, 50, 50], [0, 200, 0, 10], id="each partition by itself"),
+        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [98, 1, 50, 50], [650, 850, 0, 10], id="few are beside all"),
+        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [100, 1, 1, 1], [0, 200, 0, 10], id="few that are the fastest"),
+        pytest.param([700, _, 50, _], [0, 0, 1, 1], [100, 0, 100, 0], [0, _, 0, _], id="what never ends, never does"),
+        pytest.param([_, _, 50], [0, 0, 1], [0, 0, 100], [_, _, 0], id="a partition where nothing ends"),
+        pytest.param([_], [0], [0], [_], id="nothing ends"),
+    ],
+)
+def test_the_fastest_message_of_a_partition_tells_how_long_each_must_take(
+    service: list[int], lanes: list[int], counts: list[int], expected: list[int]
+) -> None:
+    """From a hundred messages on."""
+    assert slower(numbers(*service), numbers(*lanes), numbers(*counts)).tolist() == expected
 
 
 def test_what_piles_up_after_a_delay_does_not_become_usual() -> None:
@@ -102,14 +121,14 @@ def test_of_several_messages_of_a_bin_the_soonest_counts_for_those_of_later_bins
 
 @dataclass(frozen=True)
 class Ran:
-    """A load through a server that all share, then one of each partition, and a constant way back."""
+    """A load through a server that all share, then one of each partition, and a constant way back of its own."""
 
     due: Int64s
     sent: Int64s
     lanes: Int64s
     shared: Int64s
     own: Int64s
-    way_ns: int
+    way_ns: Int64s
 
     def ends(self, arrivals: Int64s) -> Int64s:
         """When each message ends that arrives then; whoever arrives first is served first."""
@@ -119,7 +138,7 @@ class Ran:
         for place, arrival, lane, shared, own in rows.tolist():
             free = max(free, arrival) + shared
             lane_free[lane] = max(free, lane_free[lane]) + own
-            out[place] = lane_free[lane] + self.way_ns
+            out[place] = lane_free[lane] + self.way_ns[lane]
         return out
 
     def bound(self, group: int | None = None) -> Int64s:
@@ -133,8 +152,19 @@ class Ran:
         cells, place = np.unique(self.sent // BIN_NS * 8 + self.lanes, return_inverse=True)
         service = np.full(len(cells), NEVER_NS)
         np.minimum.at(service, place, ended - self.sent)
+        if group is None:
+            slower_ns = service - self._least()[cells % 8]
+        else:
+            slower_ns = slower(service, cells % 8, np.bincount(place))
         level = np.zeros(last, np.int64) if group is None else usual(begun - done, group)
-        return delays(late, begun - done, level, cells // 8, cells % 8, service)[place]
+        return delays(late, begun - done, level, cells // 8, cells % 8, slower_ns)[place]
+
+    def _least(self) -> Int64s:
+        """How long a message of each partition takes at the least, which is known of a simulation."""
+        shared, own = np.zeros((2, 8), np.int64)
+        for lane in set(self.lanes.tolist()):
+            shared[lane], own[lane] = (each[self.lanes == lane].min() for each in (self.shared, self.own))
+        return np.array(shared + own + self.way_ns, np.int64)
 
     def check(self) -> None:
         """The truth lies within."""
@@ -153,7 +183,7 @@ def loads(draw: st.DrawFn) -> Ran:
     for at, stall in stalls:
         sent[at:] = np.maximum(sent[at:], due[at] + stall)
     lanes, shared, own = (np.array(draw(_lists(count, 0, high))) for high in (3, 2_000, 6_000))
-    return Ran(due, sent, lanes, shared, own, draw(st.integers(0, 5_000)))
+    return Ran(due, sent, lanes, shared, own, np.array(draw(_lists(8, 0, 5_000))))
 
 
 def _lists(count: int, low: int, high: int) -> st.SearchStrategy[list[int]]:
@@ -176,8 +206,9 @@ def test_figures_lie_within_where_messages_are_always_in_flight(busy: float, sta
     for at in random.integers(10_000, count, stalls).tolist():
         behind = np.arange(at, count, 2)
         sent[behind] = np.maximum(sent[behind], due[at] + int(random.exponential(stall_bins) * BIN_NS))
+    ways = np.array([0, 1, 3, 3, 3, 3, 9, 50]) * BIN_NS
     shared = random.exponential(busy * BIN_NS / 10, count).astype(np.int64)
-    ran = Ran(due, sent, random.integers(0, 8, count), shared, shared * 0, 3 * BIN_NS)
+    ran = Ran(due, sent, random.integers(0, 8, count), shared, shared * 0, ways)
     measured, truth = ran.ends(sent) - due, ran.ends(due) - due
     low = measured - ran.bound(1_000)
 

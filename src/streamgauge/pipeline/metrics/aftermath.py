@@ -5,11 +5,12 @@ are served in their order, in stages of its own or shared with others, and that 
 message later. Then a message would have ended earlier by no more than the largest own delay of those sent up to it.
 
 Two things end that. Once a message of its partition has ended, what was sent before can delay later ones by no more
-than this message's own delay and service time: no stage was left later than it ended, and none could have been left
-before it was due. So each message that ends soon limits what is still to come of an earlier delay. And once no more
-messages are in flight than usual before the delay, what it piled up has been served. If nothing is in flight this is
-certain. Otherwise a single message may still end later than it would have, but later messages are no more delayed than
-they usually are: of figures over many messages it holds.
+than this message's own delay and what its service took beyond the least that any message of the partition needs. It
+left a stage no later than it ended, less the least that it needed from there; it could have left it no sooner than it
+was due, and the least that it needed up to there. So each message that ends soon limits what is still to come of an
+earlier delay. And once no more messages are in flight than usual before the delay, what it piled up has been served. If
+nothing is in flight this is certain. Otherwise a single message may still end later than it would have, but later
+messages are no more delayed than they usually are: of figures over many messages it holds.
 
 Time is cut into bins of equal length; a message is delayed by as much as any other that was sent in its bin.
 """
@@ -24,6 +25,8 @@ _QUARTILE: Final = 0.25
 _GROUPS: Final = 3
 NEVER_NS: Final = 1 << 62
 """The service time of messages that never ended: they limit nothing."""
+_ENOUGH: Final = 100
+"""So many messages of a partition show the least service time that one of them needs."""
 
 
 def usual(in_flight: Int64s, length: int) -> Int64s:
@@ -39,12 +42,26 @@ def usual(in_flight: Int64s, length: int) -> Int64s:
     return np.repeat(np.array(levels, np.int64), length)[: len(in_flight)]
 
 
-def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes: Int64s, service_ns: Int64s) -> Int64s:
+def slower(service_ns: Int64s, lanes: Int64s, counts: Int64s) -> Int64s:
+    """How much slower the fastest message of each cell was than the fastest of its partition (`lanes`, from 0), in ns.
+
+    Where a partition has few messages, than the fastest of all. `service_ns` is the least service time of each cell,
+    and `counts` has the number of its messages.
+    """
+    least = np.full(int(lanes.max(initial=-1)) + 1, NEVER_NS)
+    np.minimum.at(least, lanes, service_ns)
+    of_lanes = np.bincount(lanes, counts, len(least))
+    least[of_lanes < _ENOUGH] = least.min(initial=NEVER_NS)
+    return np.where(service_ns < NEVER_NS, service_ns - least[lanes], NEVER_NS)
+
+
+def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes: Int64s, slower_ns: Int64s) -> Int64s:
     """By how much messages can have ended later because messages were sent late, in ns, for each cell.
 
     `own_ns` is the largest own delay of the messages sent in each bin (0 for none), `in_flight` how many messages were
     in flight at its end, and `usual` how many usually were before it. A cell is a bin and a partition (`lanes`, counted
-    from 0) in which messages were sent, in the order of bins; `service_ns` is the least service time of its messages.
+    from 0) in which messages were sent, in the order of bins; `slower_ns` is how much longer the service of its
+    messages took, at the least, than the service of any message of the partition must.
     """
     out = np.zeros(len(bins), np.int64)
     carry = np.zeros(int(lanes.max(initial=-1)) + 1, np.int64)
@@ -59,7 +76,7 @@ def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes
             np.maximum(carry, own, out=carry)
             cells = lanes[begin:end]
             out[begin:end] = left = carry[cells]
-            carry[cells] = np.minimum(left, own + service_ns[begin:end])
+            carry[cells] = np.minimum(left, own + slower_ns[begin:end])
             is_clear = left_over <= level
             if is_clear:
                 carry[:] = 0

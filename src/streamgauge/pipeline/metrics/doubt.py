@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.clock import NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, usual
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, slower, usual
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import PLACE, Span
@@ -39,8 +39,9 @@ _OF_TRANSACTION: Final = f"if(transaction is null, {_OWN}, max({_OWN}) over (par
 _SCHEMA: Final = pa.schema(
     [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns")]
 )
+_ENDED: Final = ("min(service_ns) as service_ns", "count(service_ns) as ended")
 _AGGREGATES: Final = (
-    "max(own_ns) as own_ns", "max(late_ns) as late_ns", "max(waited_ns) as waited_ns", "min(service_ns) as service_ns",
+    "max(own_ns) as own_ns", "max(late_ns) as late_ns", "max(waited_ns) as waited_ns", *_ENDED,
     "if(count(*) = count(handing_ns), max(handing_ns), null) as handing_ns", "count(*) as count",
     "count(*) - count(own_ns) as untold",
 )  # fmt: skip
@@ -153,7 +154,7 @@ def doubts(
         "place",
         "if(sound, greatest(received_ns, processed_ns) - sent_ns, null) as service_ns",
     )
-    ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
+    ended = timed.groupBy("bin", "place").agg(*map(F.expr, _ENDED)).toArrow().sort_by("bin")
     return Doubts(acked, _doubt(spark, bins, ended, late_ns, seen))
 
 
@@ -164,8 +165,9 @@ def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | No
     if own_ns is not None:
         service_ns = cells.column("service_ns").fill_null(NEVER_NS).to_numpy()
         lanes = np.unique(places, return_inverse=True)[1]
+        slower_ns = slower(service_ns, lanes, numbers(cells, "ended"))
         # Who waited for the system may have waited for what an earlier delay made: that is no service time.
-        delayed_ns = pa.array(delays(own_ns, seen.in_flight, seen.usual, at, lanes, service_ns + seen.waited_ns[at]))
+        delayed_ns = pa.array(delays(own_ns, seen.in_flight, seen.usual, at, lanes, slower_ns + seen.waited_ns[at]))
     columns = {
         "cell": pa.array(at << _PLACE_BITS | places),
         "delayed_ns": delayed_ns,
