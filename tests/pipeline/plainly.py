@@ -3,9 +3,9 @@
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,7 @@ class Plainly:
     """How far the wall clock is ahead."""
 
     def __post_init__(self) -> None:
+        self._alone: dict[bool, dict[Lane, list[tuple[float, float]]]] = {}
         self.begun = [row for row in self.sent if row["sent_ns"] is not None]
         self.timed = [row for row in self.received if row["group"] == self.timed_group]
         self.last = self._bin(self.run[1])
@@ -121,16 +122,15 @@ class Plainly:
         for row, delay in zip(self.begun, delays, strict=True):
             late[self._bin(row["sent_ns"])] = max(late[self._bin(row["sent_ns"])], delay or 0)
         cells: dict[int, dict[Lane, float]] = defaultdict(dict)
-        services: dict[Lane, list[float]] = defaultdict(list)
+        services: dict[Lane, list[tuple[float, float]]] = defaultdict(list)
         for row, end in ends:
             soonest = cells[self._bin(row["sent_ns"])]
             # A corrupt message limits nothing.
             service = math.inf if end is None or row.get("intact") is False else end - row["sent_ns"]
             soonest[lane(row)] = min(service, soonest.get(lane(row), math.inf))
             if service < math.inf:
-                services[lane(row)].append(service)
-        fastest = min((min(each) for each in services.values()), default=0.0)
-        least = {lane: min(each) if len(each) >= 100 else fastest for lane, each in services.items()}
+                services[lane(row)].append((service, service))
+        least = {lane: _least(services, lane) for lane in services}
         found, left = {}, dict.fromkeys({lane for each in cells.values() for lane in each}, 0.0)
         in_flight, level = self._in_flight(), 0
         for at, waits in enumerate(self._waiting()):
@@ -173,6 +173,24 @@ class Plainly:
         end, ready = (row[name] for name in _TAKEN["received_ns" in row])
         return None if ready is None else int(end - max(ready, row["sent_ns"] or ready))
 
+    def alone(self, row: Row) -> tuple[float, float] | None:
+        """A service time, and its part before a report or a message may have been ready; None where nothing ended."""
+        end = row[_TAKEN["received_ns" in row][0]]
+        if end is None or row["sent_ns"] is None or row.get("error") or row.get("intact") is False:
+            return None
+        took, taken = end - row["sent_ns"], self.waited(row)
+        return took, 0 if taken is None else took - taken
+
+    def least(self, row: Row) -> float:
+        """What the fastest message of its partition needed."""
+        key = "received_ns" in row
+        if key not in self._alone:
+            self._alone[key] = defaultdict(list)
+            for each in self.timed if key else self.begun:
+                if (told := self.alone(each)) is not None:
+                    self._alone[key][lane(each)].append(told)
+        return _least(self._alone[key], lane(row))
+
     def width(self, metric: str, row: Row) -> int | None:
         """How much of a latency of a message the instrument may have added; None where that is not known."""
         if metric == SINCE_RECORD_TIME:
@@ -181,8 +199,10 @@ class Plainly:
         late = self.delayed(row)
         if late is None and metric.endswith("service"):
             late = self.handing(row)
-        taken = self.waited(row)
-        return None if late is None or taken is None else late + taken
+        taken, value = self.waited(row), self.value(metric, row)
+        if late is None or taken is None or value is None:
+            return None
+        return min(late + taken, max(0, int(value - self.least(row))))
 
     def value(self, metric: str, row: Row) -> int | None:
         """A latency of a message; None where it has none."""
@@ -240,6 +260,12 @@ class Plainly:
 
 
 _TAKEN = {False: ("acked_ns", "polled_ns"), True: ("received_ns", "empty_ns")}
+
+
+def _least(times: Mapping[Lane, Sequence[tuple[float, float]]], lane: Lane) -> float:
+    """What is told of the fastest of a partition, or of all where it has few; 0 where all are few."""
+    own, every = times.get(lane, ()), list(chain.from_iterable(times.values()))
+    return 0.0 if len(every) < 100 else min(every if len(own) < 100 else own)[1]
 
 
 def lane(row: Row) -> Lane:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, slower, usual
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, fastest, slower, usual
 
 BIN_NS = 1_000
 EDGE = 2**-8
@@ -53,21 +53,29 @@ def test_an_aftermath_lasts_until_a_message_ends_soon_or_no_more_than_usual_are_
 
 
 @pytest.mark.parametrize(
-    ("service", "lanes", "counts", "expected"),
+    ("service", "lanes", "counts", "least", "expected"),
     [
-        pytest.param([], [], [], [], id="no cells"),
-        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [99, 1, 50, 50], [0, 200, 0, 10], id="each partition by itself"),
-        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [98, 1, 50, 50], [650, 850, 0, 10], id="few are beside all"),
-        pytest.param([700, 900, 50, 60], [0, 0, 1, 1], [100, 1, 1, 1], [0, 200, 0, 10], id="few that are the fastest"),
-        pytest.param([700, _, 50, _], [0, 0, 1, 1], [100, 0, 100, 0], [0, _, 0, _], id="what never ends, never does"),
-        pytest.param([_, _, 50], [0, 0, 1], [0, 0, 100], [_, _, 0], id="a partition where nothing ends"),
-        pytest.param([_], [0], [0], [_], id="nothing ends"),
+        pytest.param([], [], [], [], [], id="no cells"),
+        pytest.param(
+            [700, 900, 50, 60], [0, 0, 1, 1], [99, 1, 50, 50], [700, 700, 50, 50], [0, 200, 0, 10], id="each by itself"
+        ),
+        pytest.param(
+            [700, 900, 50, 60], [0, 0, 1, 1], [98, 1, 50, 50], [50] * 4, [650, 850, 0, 10], id="few are beside all"
+        ),
+        pytest.param(
+            [700, 900, 50, 60], [0, 0, 1, 1], [99, 1, 1, 1], [700, 700, 50, 50], [0, 200, 0, 10], id="few are the first"
+        ),
+        pytest.param([700, 50], [0, 1], [50, 49], [0, 0], [700, 50], id="all are few"),
+        pytest.param([700, _, 50, _], [0, 0, 1, 1], [100, 0, 100, 0], [700, 700, 50, 50], [0, _, 0, _], id="never"),
+        pytest.param([_, _, 50], [0, 0, 1], [0, 0, 100], [50] * 3, [_, _, 0], id="a partition where nothing ends"),
+        pytest.param([_], [0], [0], [0], [_], id="nothing ends"),
     ],
 )
 def test_the_fastest_message_of_a_partition_tells_how_long_each_must_take(
-    service: list[int], lanes: list[int], counts: list[int], expected: list[int]
+    service: list[int], lanes: list[int], counts: list[int], least: list[int], expected: list[int]
 ) -> None:
     """From a hundred messages on."""
+    assert fastest(numbers(*service), numbers(*lanes), numbers(*counts), numbers(*service)).tolist() == least
     assert slower(numbers(*service), numbers(*lanes), numbers(*counts)).tolist() == expected
 
 
@@ -98,6 +106,21 @@ def test_what_piles_up_after_a_delay_does_not_become_usual() -> None:
 def test_usual_is_what_few_were_before(in_flight: list[int], expected: list[int]) -> None:
     """In groups of four bins."""
     assert usual(numbers(*in_flight), 4).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        pytest.param([100, 100, 100, 100, 100], [7, 3, 7, 3, 7], id="of the first, and of two the least"),
+        pytest.param([100, 1, 100, 1, 100], [7, 7, 7, 7, 7], id="of few, that of all"),
+        pytest.param([1, 1, 1, 1, 1], [0, 0, 0, 0, 0], id="of few in all, nothing"),
+    ],
+)
+def test_what_is_told_of_the_fastest_message_is_told_of_its_partition(counts: list[int], expected: list[int]) -> None:
+    """Whatever is told of others."""
+    service, lanes, told = numbers(50, 80, 40, 80, 90), numbers(0, 1, 0, 1, 0), numbers(1, 4, 7, 3, 0)
+
+    assert fastest(service, lanes, numbers(*counts), told).tolist() == expected
 
 
 def test_each_partition_has_an_aftermath_of_its_own() -> None:

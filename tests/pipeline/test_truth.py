@@ -168,3 +168,21 @@ def test_what_is_not_true_of_single_messages_evens_out(seed: int, changes: dict[
         _check_percentiles(told, metric, rows, truth, 0)
     with pytest.raises(AssertionError):
         _check_each(told, "ack_response", *_truth(told, true, "ack_response"), 0)
+
+
+@pytest.mark.parametrize("slow_ns", [20 * US, 150 * US, 300 * US])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_what_the_fastest_of_many_messages_took_is_a_bound_for_all(seed: int, slow_ns: int) -> None:
+    """Of percentiles: the fastest that was seen is not the fastest that there can be."""
+    rng = np.random.default_rng(seed)
+    dues = tuple(tuple(np.cumsum(rng.integers(0, 800 * US, 700)).tolist()) for _ in range(2))
+    begins = [np.cumsum(rng.integers(20 * NS_PER_MS, 60 * NS_PER_MS, 6)).tolist() for _ in range(4)]
+    stalls = tuple(
+        tuple((begin, begin + int(rng.integers(100 * US, 20 * NS_PER_MS))) for begin in each) for each in begins
+    )
+    told, true = _ran(Plan(seed, dues, consumers=2, stalls=stalls, limit=100, slow_ns=slow_ns))
+
+    for metric in METRICS:
+        rows, truth = _truth(told, true, metric)
+        assert any(told.least(row) > 0 for row in rows)
+        _check_percentiles(told, metric, rows, truth, 0)

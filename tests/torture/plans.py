@@ -13,7 +13,7 @@ Action = Literal[
 ]  # fmt: skip
 Missed = Literal["early", "late"]
 """Why an ending was done to nobody."""
-Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "spark", "machine"]
+Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "proxy", "spark", "machine"]
 
 SPANS: Final[dict[Moment, float]] = {
     "start": 8.0, "load": 4.0, "drain": 0.5, "analysis": 8.0, "report": 2.0, "again": 8.0,
@@ -41,6 +41,13 @@ _TO_THE_MACHINE: Final[dict[Action, tuple[Moment, ...]]] = {
     "analyse": ("load", "drain", "analysis", "report"),
     "second run": ("load",),
 }
+_OF_THREE: Final[dict[Moment, tuple[Target, ...]]] = {
+    "start": ("supervisor", "broker", "proxy"),
+    "load": ("supervisor", "producer", "consumer", "sampler", "broker", "proxy"),
+    "drain": ("supervisor", "consumer", "broker", "proxy"),
+}
+"""Processes of a run on three brokers, whose links lead through proxies."""
+_ENDS_A_RUN: Final[tuple[Action, ...]] = ("interrupt", "interrupt twice", "hang up")
 LANDED: Final = "ending"
 """Under this name a test tells which ending it carried out."""
 NEEDS_ROOT: Final[frozenset[Action]] = frozenset({"disk full", "disk full for 2 s", "throttle"})
@@ -68,6 +75,8 @@ class Plan:
     """After the begin of the moment."""
     given: bool = False
     """Whether the run uses a broker that it did not start."""
+    brokers: int = 1
+    """How many brokers the run starts; three have links through proxies, and faults."""
     record_only: bool = False
     """Whether the program leaves the analysis to who looks at what it left: it takes most of the time of a case."""
     too_early: float = 0.0
@@ -116,6 +125,26 @@ def draw(seed: int, cannot: Iterable[Action] = ()) -> Plan:
     return Plan(ending, delay, given=ending.target != "broker" and drawn.random() < 0.4)
 
 
+def endings_of_three() -> list[Ending]:
+    """Every ending of a run on three brokers: what its analysis goes through, it goes through with one as well."""
+    to_processes = [
+        Ending(moment, action, target)
+        for moment, targets in _OF_THREE.items()
+        for target in targets
+        for action in _TO_PROCESSES
+    ]
+    return to_processes + [Ending(moment, action) for moment in _OF_THREE for action in _ENDS_A_RUN]
+
+
+def draw_of_three(seed: int) -> Plan:
+    """The plan of a seed for a run on three brokers, each ending as likely as another."""
+    drawn = random.Random(seed)
+    ending = drawn.choice(endings_of_three())
+    # Three need longer to start than one.
+    span = SPANS[ending.moment] * (2 if ending.moment == "start" else 1)
+    return Plan(ending, drawn.uniform(0.0, span), brokers=3, record_only=True)
+
+
 FIXED: Final[tuple[Plan, ...]] = (
     Plan(Ending("start", "term", "supervisor"), 4.5),
     Plan(Ending("start", "kill", "broker"), 3.5),
@@ -131,3 +160,8 @@ FIXED: Final[tuple[Plan, ...]] = (
     Plan(Ending("analysis", "kill", "spark"), 5.0, given=True),
 )
 """Those of every build: twelve that need no root and find most. Runs that are ended while they analyse do analyse."""
+FIXED_OF_THREE: Final[tuple[Plan, ...]] = (
+    Plan(Ending("load", "kill", "proxy"), 2.0, brokers=3, record_only=True),
+    Plan(Ending("load", "kill", "supervisor"), 2.5, brokers=3, record_only=True),
+)
+"""Those of every build on three brokers, in the middle of a fault of links and of one of brokers."""

@@ -13,11 +13,24 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.torture.case import Case, remove
 from tests.torture.machine import cannot
-from tests.torture.plans import FIXED, LANDED, NEEDS_ROOT, Ending, Moment, Plan, draw, endings
+from tests.torture.plans import (
+    FIXED,
+    FIXED_OF_THREE,
+    LANDED,
+    NEEDS_ROOT,
+    Ending,
+    Moment,
+    Plan,
+    draw,
+    draw_of_three,
+    endings,
+    endings_of_three,
+)
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 
 CASES = 200
+CASES_OF_THREE = 100
 ATTEMPTS = 6
 Told = Callable[[str, object], None]
 FIRST = int(os.environ.get("STREAMGAUGE_TORTURE_SEED", "1"))
@@ -32,6 +45,8 @@ def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
     assert {each.ending for each in FIXED} <= set(endings())
     assert not {each.ending.action for each in FIXED} & NEEDS_ROOT
     assert len(FIXED) == 12
+    assert {draw_of_three(seed).ending for seed in range(2_000)} == set(endings_of_three())
+    assert {each.ending for each in FIXED_OF_THREE} <= set(endings_of_three())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +76,11 @@ def test_an_ending_that_is_moved_comes_closer_each_time() -> None:
     assert tried == [1.75, 2.625, 3.0625, 2.84375]
 
 
-@pytest.mark.parametrize("plan", FIXED, ids=lambda plan: str(plan.ending) + (" given" if plan.given else ""))
+@pytest.mark.parametrize(
+    "plan",
+    [*FIXED, *FIXED_OF_THREE],
+    ids=lambda plan: str(plan.ending) + (" given" if plan.given else " of three" if plan.brokers > 1 else ""),
+)
 @pytest.mark.kafka
 @pytest.mark.spark
 @pytest.mark.e2e
@@ -69,9 +88,9 @@ def test_an_ending_that_is_moved_comes_closer_each_time() -> None:
 def test_a_fixed_ending(
     plan: Plan, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path, record_property: Told
 ) -> None:
-    """Twelve of every build."""
+    """Fourteen of every build."""
     record_property(LANDED, str(plan.ending))
-    assert _faults(plan, broker, tmp_path) == []
+    assert _faults(plan, tmp_path, broker.bootstrap) == []
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES))
@@ -87,15 +106,31 @@ def test_a_drawn_ending(
     plan = draw(seed, [action for action in NEEDS_ROOT if action in cannot()])
     print(f"seed {seed}: {plan}")
     record_property(LANDED, str(plan.ending))
-    assert _faults(plan, broker, tmp_path) == []
+    assert _faults(plan, tmp_path, broker.bootstrap) == []
 
 
-def _faults(plan: Plan, broker: EmbeddedBroker, root: Path) -> list[str]:
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES_OF_THREE))
+@pytest.mark.soak
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.e2e
+@pytest.mark.timeout(900)
+def test_a_drawn_ending_of_three_brokers(
+    seed: int, warm_spark: SparkSession, tmp_path: Path, record_property: Told
+) -> None:
+    """A hundred at random, while links are delayed or cut and a broker dies and comes back."""
+    plan = draw_of_three(seed)
+    print(f"seed {seed}: {plan}")
+    record_property(LANDED, f"{plan.ending}, of three")
+    assert _faults(plan, tmp_path) == []
+
+
+def _faults(plan: Plan, root: Path, bootstrap: str | None = None) -> list[str]:
     """What did not hold. An ending that was done to nobody is none: it is done again at another moment."""
     for attempt in range(ATTEMPTS):
         folder = root / f"{root.name}-{attempt}"
         folder.mkdir()
-        case = Case(plan, folder, broker.bootstrap if plan.given else None)
+        case = Case(plan, folder, bootstrap if plan.given else None)
         faults = _told(case, root / "faults.txt")
         if faults:
             return faults

@@ -42,17 +42,23 @@ def usual(in_flight: Int64s, length: int) -> Int64s:
     return np.repeat(np.array(levels, np.int64), length)[: len(in_flight)]
 
 
-def slower(service_ns: Int64s, lanes: Int64s, counts: Int64s) -> Int64s:
-    """How much slower the fastest message of each cell was than the fastest of its partition (`lanes`, from 0), in ns.
+def fastest(service_ns: Int64s, lanes: Int64s, counts: Int64s, told_ns: Int64s) -> Int64s:
+    """What is told of the fastest message of each cell's partition (`lanes`, all from 0 on), in ns.
 
-    Where a partition has few messages, than the fastest of all. `service_ns` is the least service time of each cell,
-    and `counts` has the number of its messages.
+    Where a partition has few messages, of the fastest of all; where all together are few, 0. `service_ns` is the
+    service time of the fastest message of each cell, `told_ns` what is told of it, and `counts` the number of messages.
     """
-    least = np.full(int(lanes.max(initial=-1)) + 1, NEVER_NS)
-    np.minimum.at(least, lanes, service_ns)
-    of_lanes = np.bincount(lanes, counts, len(least))
-    least[of_lanes < _ENOUGH] = least.min(initial=NEVER_NS)
-    return np.where(service_ns < NEVER_NS, service_ns - least[lanes], NEVER_NS)
+    order = np.lexsort((told_ns, service_ns, lanes))
+    first = order[np.unique(lanes[order], return_index=True)[1]]
+    of_lanes, of_all = told_ns[first], told_ns[first[np.lexsort((told_ns[first], service_ns[first]))[:1]]]
+    sizes = np.bincount(lanes, counts, len(first))
+    of_lanes[sizes < _ENOUGH] = of_all if sizes.sum() >= _ENOUGH else 0
+    return np.asarray(of_lanes[lanes], np.int64)
+
+
+def slower(service_ns: Int64s, lanes: Int64s, counts: Int64s) -> Int64s:
+    """How much slower the fastest message of each cell was than the `fastest` of its partition, in ns."""
+    return np.where(service_ns < NEVER_NS, service_ns - fastest(service_ns, lanes, counts, service_ns), NEVER_NS)
 
 
 def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes: Int64s, slower_ns: Int64s) -> Int64s:

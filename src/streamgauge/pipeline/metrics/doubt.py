@@ -2,7 +2,7 @@
 
 What is small is counted in bins of half a millisecond: how late messages were sent by their producers' own doing, how
 many were in flight, and how soon messages of each partition ended. From that follows how long each delay went on to
-delay others (`aftermath`).
+delay others (`aftermath`), and what no message of a partition can be faster than.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.clock import NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, slower, usual
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, fastest, slower, usual
+from streamgauge.pipeline.metrics.expressions import ACK_TAKEN, taken
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import PLACE, Span
@@ -37,9 +38,12 @@ _OWN: Final = "handed_ns - greatest(due_ns, admitted_ns) - coalesce(waited_ns, 0
 _OF_TRANSACTION: Final = f"if(transaction is null, {_OWN}, max({_OWN}) over (partition by producer, transaction))"
 """The same where a message can be read only when its transaction is over, which its last message begins to end."""
 _SCHEMA: Final = pa.schema(
-    [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns")]
+    [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns", "least_ns")]
 )
-_ENDED: Final = ("min(service_ns) as service_ns", "count(service_ns) as ended")
+_ENDED: Final = (
+    "min(service_ns) as service_ns", "count(service_ns) as ended", "min(took).took_ns as took_ns",
+    "min(took).alone_ns as alone_ns",
+)  # fmt: skip
 _AGGREGATES: Final = (
     "max(own_ns) as own_ns", "max(late_ns) as late_ns", "max(waited_ns) as waited_ns", *_ENDED,
     "if(count(*) = count(handing_ns), max(handing_ns), null) as handing_ns", "count(*) as count",
@@ -88,10 +92,13 @@ class Doubt:
 
     bins: Bins
     frame: DataFrame
-    """Columns cell, delayed_ns and handing_ns: of messages sent then, to that partition."""
+    """Columns cell, delayed_ns, handing_ns and least_ns: of messages sent then, to that partition."""
 
     def beside(self, rows: DataFrame) -> DataFrame:
-        """The rows with `delayed_ns` and `handing_ns`, by their `sent_ns` and `place`; null if they were not sent."""
+        """The rows with `delayed_ns`, `handing_ns` and `least_ns`, by their `sent_ns` and `place`.
+
+        They are null if they were not sent.
+        """
         cell = F.expr(f"if(sent_ns is null, null, {_cell(self.bins.sql(SENT_NS), 'place')})")
         return rows.withColumn("cell", cell).join(F.broadcast(self.frame), ["cell"], "left").drop("cell")
 
@@ -130,6 +137,7 @@ def doubts(
         "coalesce(waited_ns, 0L) as waited_ns",
         "handed_ns - sent_ns as handing_ns",
         "if(error is null, acked_ns - sent_ns, null) as service_ns",
+        f"if(error is null, {_took(ACKED_NS, ACK_TAKEN)}, null) as took",
     )
     found = rows.groupBy("bin", "place").agg(*map(F.expr, _AGGREGATES)).toArrow().sort_by("bin")
     at, count = numbers(found, "bin"), numbers(found, "count")
@@ -153,6 +161,7 @@ def doubts(
         f"{bins.sql(SENT_NS)} as bin",
         "place",
         "if(sound, greatest(received_ns, processed_ns) - sent_ns, null) as service_ns",
+        f"if(sound, {_took(RECEIVED_NS, taken(takes_all=not traits.leaves_in_client))}, null) as took",
     )
     ended = timed.groupBy("bin", "place").agg(*map(F.expr, _ENDED)).toArrow().sort_by("bin")
     return Doubts(acked, _doubt(spark, bins, ended, late_ns, seen))
@@ -161,17 +170,20 @@ def doubts(
 def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | None, seen: _Seen) -> Doubt:
     """The doubt of messages that end in these cells: columns bin, place and service_ns, sorted by bin."""
     at, places = numbers(cells, "bin"), numbers(cells, "place")
+    lanes, ended = np.unique(places, return_inverse=True)[1], numbers(cells, "ended")
+    service_ns, took_ns, alone_ns = (
+        cells.column(name).fill_null(NEVER_NS).to_numpy() for name in ("service_ns", "took_ns", "alone_ns")
+    )
     delayed_ns = pa.nulls(len(at), pa.int64())
     if own_ns is not None:
-        service_ns = cells.column("service_ns").fill_null(NEVER_NS).to_numpy()
-        lanes = np.unique(places, return_inverse=True)[1]
-        slower_ns = slower(service_ns, lanes, numbers(cells, "ended"))
+        slower_ns = slower(service_ns, lanes, ended)
         # Who waited for the system may have waited for what an earlier delay made: that is no service time.
         delayed_ns = pa.array(delays(own_ns, seen.in_flight, seen.usual, at, lanes, slower_ns + seen.waited_ns[at]))
     columns = {
         "cell": pa.array(at << _PLACE_BITS | places),
         "delayed_ns": delayed_ns,
         "handing_ns": seen.handing_ns.take(at),
+        "least_ns": pa.array(fastest(took_ns, lanes, ended, alone_ns)),
     }
     return Doubt(bins, spark.createDataFrame(pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)))
 
@@ -190,6 +202,15 @@ def _places(bronze: Bronze) -> int:
     highs = [bronze.extent(kind, name).high for kind in ("sent", "received") for name in ("topic", "partition")]
     sent, received = ((1 + (topic or 0)) * (1 + (partition or 0)) for topic, partition in (highs[:2], highs[2:]))
     return int(max(sent, received))
+
+
+def _took(end: str, taken: str) -> str:
+    """SQL for a service time and its part before a report, or a message, may have been ready: the instrument has none.
+
+    Null for what never ended.
+    """
+    took = f"{end} - sent_ns"
+    return f"if({end} is null, null, struct({took} as took_ns, {took} - coalesce({taken}, {took}) as alone_ns))"
 
 
 def _cell(bin_: str, place: str) -> str:

@@ -30,9 +30,9 @@ AGES: Final[Mapping[str, str]] = {
     name: f"ended_ns - {DIFFERENCES[name][1]}" for name in (*ACK, *END_TO_END, *PROCESSING)
 }
 """The age that a message which never came had at the end of the drain."""
-_ACK_END: Final = "if(polled_ns is null, null, acked_ns - greatest(polled_ns, sent_ns))"
-_END: Final = "if(empty_ns is null, null, received_ns - greatest(empty_ns, sent_ns))"
-"""How long a message, or its report, may have been ready in the client before it was taken."""
+ACK_TAKEN: Final = "if(polled_ns is null, null, acked_ns - greatest(polled_ns, sent_ns))"
+"""How long a delivery report may have been ready in the client before it was taken."""
+_TAKEN: Final = "if(empty_ns is null, null, received_ns - greatest(empty_ns, sent_ns))"
 _PARTS: Final[Mapping[str, str]] = {
     SCHEDULE_DELAY: "cast(producer as bigint)",
     **dict.fromkeys(THROTTLE, "cast(null as bigint)"),
@@ -56,19 +56,27 @@ def values(metrics: Iterable[str], *, throttled: bool, takes_all: bool = True) -
     }
 
 
+def taken(*, takes_all: bool) -> str:
+    """SQL for how long a message may have been ready in the client before it was taken, in ns."""
+    return _TAKEN if takes_all else "0L"
+
+
 def width_of(metric: str, *, takes_all: bool) -> str:
     """SQL for how much of a metric the instrument may have added, in ns; null where that is not known.
 
-    `delayed_ns` and `handing_ns` are those of `pipeline.metrics.doubt`. A schedule delay is the instrument's own.
+    `delayed_ns`, `handing_ns` and `least_ns` are those of `pipeline.metrics.doubt`. A schedule delay is the
+    instrument's own.
     """
     if metric in OF_SENDING:
         return "0L"
-    end = _ACK_END if metric in ACK else _END if takes_all else "0L"
+    end = ACK_TAKEN if metric in ACK else taken(takes_all=takes_all)
     if metric == SINCE_RECORD_TIME:
         # A record says its time in whole milliseconds.
         return f"{end} + {NS_PER_MS}L"
     # Sent when it was due, a message would have ended up to `delayed_ns` earlier: that is its service time as well.
-    return f"{'delayed_ns' if metric.endswith('response') else 'coalesce(delayed_ns, handing_ns)'} + {end}"
+    added = f"{'delayed_ns' if metric.endswith('response') else 'coalesce(delayed_ns, handing_ns)'} + {end}"
+    # `least` passes over what is null.
+    return f"if({added} is null, null, least({added}, greatest({SQL[metric]} - least_ns, 0L)))"
 
 
 def stage_width(*, is_last: bool, takes_all: bool) -> str:
@@ -77,7 +85,7 @@ def stage_width(*, is_last: bool, takes_all: bool) -> str:
     Sent when it was due, a message would have passed every later edge up to `delayed_ns` earlier. In the last stage it
     may have waited in the client, too.
     """
-    end = f" + {_END}" if is_last and takes_all else ""
+    end = f" + {_TAKEN}" if is_last and takes_all else ""
     return f"coalesce(delayed_ns, handing_ns){end}"
 
 
