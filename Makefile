@@ -68,7 +68,7 @@ gallery: $(READY) browser ## take the pictures of docs/gallery.md, from new runs
 bench: $(READY) ## benchmark the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
 
-soak: $(READY) ## run the soak tests: random interruptions, kills, minutes of load (three hours)
+soak: $(READY) ## run the soak tests: random interruptions, kills, minutes of load (five hours)
 	$(BIN)/pytest -n logical --hypothesis-profile many \
 		-m "not kafka and not spark and not e2e and not prometheus and not mock and not soak"
 	$(BIN)/pytest -m soak --ignore tests/torture
