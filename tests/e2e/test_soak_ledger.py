@@ -77,16 +77,19 @@ def _times(rng: random.Random) -> list[float]:
 @pytest.mark.usefixtures("_own_state")
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("plan", "topic", "acks", "faults", "lasting", "each_loses"),
+    ("plan", "topic", "rate", "acks", "faults", "lasting", "each_loses"),
     [
-        pytest.param({"brokers": 3}, REPLICATED, 1, kills(), BEHIND, True, id="followers are behind"),
-        pytest.param({"brokers": 3}, {"replication": 1}, 1, cuts(), [], True, id="tails are cut off"),
-        pytest.param({"brokers": 2, "controllers": 1}, UNCLEAN, "all", unclean(), [], False, id="unclean elections"),
+        pytest.param({"brokers": 3}, REPLICATED, 600, 1, kills(), BEHIND, True, id="followers are behind"),
+        pytest.param({"brokers": 3}, {"replication": 1}, 600, 1, cuts(), [], True, id="tails are cut off"),
+        pytest.param(
+            {"brokers": 2, "controllers": 1}, UNCLEAN, 90, "all", unclean(), [], False, id="unclean elections"
+        ),
     ],
 )
 def test_what_was_acknowledged_and_is_gone_is_told_message_by_message(
     plan: dict[str, Any],
     topic: dict[str, Any],
+    rate: int,
     acks: object,
     faults: list[dict[str, Any]],
     lasting: list[dict[str, Any]],
@@ -99,8 +102,9 @@ def test_what_was_acknowledged_and_is_gone_is_told_message_by_message(
     client = {"acks": acks, "linger.ms": 0, "enable.idempotence": False, **SOON}
     document: dict[str, Any] = {
         "name": "losing",
+        "cluster": plan,
         "topic": {"name": TOPIC, "partitions": PARTITIONS, **topic},
-        "load": {"rate": 600, "size": 100, "partition": "round-robin", "client": client},
+        "load": {"rate": rate, "size": 100, "partition": "round-robin", "client": client},
         "consume": {"client": {"auto.commit.interval.ms": 1000}},
         "faults": [*faults, *whole],
         "phases": {"warmup": "3s", "measure": lasts, "drain": "60s"},

@@ -174,12 +174,16 @@ class Plainly:
         return None if ready is None else int(end - max(ready, row["sent_ns"] or ready))
 
     def alone(self, row: Row) -> tuple[float, float] | None:
-        """A service time, and its part before a report or a message may have been ready; None where nothing ended."""
+        """A service time, and its part before a report or a message may have been ready, to the microsecond.
+
+        None where nothing ended.
+        """
         end = row[_TAKEN["received_ns" in row][0]]
         if end is None or row["sent_ns"] is None or row.get("error") or row.get("intact") is False:
             return None
         took, taken = end - row["sent_ns"], self.waited(row)
-        return took, 0 if taken is None else took - taken
+        alone = 0 if taken is None else took - taken
+        return max(0, took // 1_000 * 1_000), max(0, alone // 1_000 * 1_000)
 
     def least(self, row: Row) -> float:
         """What the fastest message of its partition needed."""

@@ -33,6 +33,9 @@ MOST_CELLS: Final = 2_000_000
 """In runs with more bins, or more cells of bins and partitions, bins are longer."""
 _PLACE_BITS: Final = 34
 """A cell is a bin and a place in one integer."""
+_TOOK_BITS: Final = 32
+_MOST_US: Final = (1 << 31) - 1
+"""A service time and a part of it are in one integer, too, in us: its least is that of both, and easy to find."""
 _OWN: Final = "handed_ns - greatest(due_ns, admitted_ns) - coalesce(waited_ns, 0L)"
 """How late a message was handed over by its producer's own doing; null without a schedule, and where nobody tells."""
 _OF_TRANSACTION: Final = f"if(transaction is null, {_OWN}, max({_OWN}) over (partition by producer, transaction))"
@@ -41,8 +44,7 @@ _SCHEMA: Final = pa.schema(
     [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns", "least_ns")]
 )
 _ENDED: Final = (
-    "min(service_ns) as service_ns", "count(service_ns) as ended", "min(took).took_ns as took_ns",
-    "min(took).alone_ns as alone_ns",
+    "min(service_ns) as service_ns", "count(service_ns) as ended", "min(took) as took",
 )  # fmt: skip
 _AGGREGATES: Final = (
     "max(own_ns) as own_ns", "max(late_ns) as late_ns", "max(waited_ns) as waited_ns", *_ENDED,
@@ -171,9 +173,7 @@ def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | No
     """The doubt of messages that end in these cells: columns bin, place and service_ns, sorted by bin."""
     at, places = numbers(cells, "bin"), numbers(cells, "place")
     lanes, ended = np.unique(places, return_inverse=True)[1], numbers(cells, "ended")
-    service_ns, took_ns, alone_ns = (
-        cells.column(name).fill_null(NEVER_NS).to_numpy() for name in ("service_ns", "took_ns", "alone_ns")
-    )
+    service_ns, took = (cells.column(name).fill_null(NEVER_NS).to_numpy() for name in ("service_ns", "took"))
     delayed_ns = pa.nulls(len(at), pa.int64())
     if own_ns is not None:
         slower_ns = slower(service_ns, lanes, ended)
@@ -183,7 +183,7 @@ def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | No
         "cell": pa.array(at << _PLACE_BITS | places),
         "delayed_ns": delayed_ns,
         "handing_ns": seen.handing_ns.take(at),
-        "least_ns": pa.array(fastest(took_ns, lanes, ended, alone_ns)),
+        "least_ns": pa.array(fastest(took, lanes, ended, took % (1 << _TOOK_BITS) * NS_PER_US)),
     }
     return Doubt(bins, spark.createDataFrame(pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)))
 
@@ -209,8 +209,10 @@ def _took(end: str, taken: str) -> str:
 
     Null for what never ended.
     """
-    took = f"{end} - sent_ns"
-    return f"if({end} is null, null, struct({took} as took_ns, {took} - coalesce({taken}, {took}) as alone_ns))"
+    took = f"({end} - sent_ns)"
+    both = (took, f"{took} - coalesce({taken}, {took})")
+    whole, part = (f"least(greatest({each}, 0L) div {NS_PER_US}L, {_MOST_US}L)" for each in both)
+    return f"if({end} is null, null, shiftleft({whole}, {_TOOK_BITS}) | {part})"
 
 
 def _cell(bin_: str, place: str) -> str:
