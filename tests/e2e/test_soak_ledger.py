@@ -82,7 +82,7 @@ def _times(rng: random.Random) -> list[float]:
         pytest.param({"brokers": 3}, REPLICATED, 600, 1, kills(), BEHIND, True, id="followers are behind"),
         pytest.param({"brokers": 3}, {"replication": 1}, 600, 1, cuts(), [], True, id="tails are cut off"),
         pytest.param(
-            {"brokers": 2, "controllers": 1}, UNCLEAN, 90, "all", unclean(), [], False, id="unclean elections"
+            {"brokers": 2, "controllers": 1}, UNCLEAN, 15, "all", unclean(), [], False, id="unclean elections"
         ),
     ],
 )
