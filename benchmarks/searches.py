@@ -2,6 +2,7 @@
 
 import argparse
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ def main() -> None:
     options.add_argument("--objective", default="p99 <= 20 ms")
     options.add_argument("--times", type=int, default=3)
     options.add_argument("--step", default="10s", help="measure phase of each run")
+    options.add_argument("--folder", type=Path, help="where searches are kept")
     chosen = options.parse_args()
     heading("Searches: the highest rate at which an objective holds")
     print(f"The machine was {idle_share():.0%} idle before. Objective: {chosen.objective}.\n", flush=True)
@@ -25,8 +27,10 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|", flush=True)
     held = []
     for number in range(1, chosen.times + 1):
-        with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as place:
-            found = streamgauge.search(chosen.scenario, [chosen.objective], step=chosen.step, out=Path(place))
+        with ExitStack() as until_end:
+            temporary = tempfile.TemporaryDirectory(prefix="streamgauge-bench-")
+            place = chosen.folder or Path(until_end.enter_context(temporary))
+            found = streamgauge.search(chosen.scenario, [chosen.objective], step=chosen.step, out=place)
         answer, record = found.answer, found.record
         if answer.held is None:
             raise SystemExit(f"no rate held: {record.ending}")
