@@ -28,8 +28,8 @@ def main() -> None:
     held = []
     for number in range(1, chosen.times + 1):
         with ExitStack() as until_end:
-            temporary = tempfile.TemporaryDirectory(prefix="streamgauge-bench-")
-            place = chosen.folder or Path(until_end.enter_context(temporary))
+            kept: Path | None = chosen.folder
+            place = kept or Path(until_end.enter_context(tempfile.TemporaryDirectory(prefix="streamgauge-bench-")))
             found = streamgauge.search(chosen.scenario, [chosen.objective], step=chosen.step, out=place)
         answer, record = found.answer, found.record
         if answer.held is None:
