@@ -10,9 +10,7 @@ five rounds take more than an hour, and may be made in parts (`--minutes`).
 import argparse
 import math
 import statistics
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 import streamgauge
-from benchmarks.common import heading, idle_share
+from benchmarks.common import heading, idle_share, kept_in
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.runs.experiment.judge import measured
@@ -50,8 +48,7 @@ def main() -> None:
     until_ns = monotonic_ns() + chosen.minutes * 60 * NS_PER_SECOND
     heading("Alarms: differences where there is none, and one that was planted")
     print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
-    with ExitStack() as until_end:
-        place = chosen.folder or Path(until_end.enter_context(tempfile.TemporaryDirectory(prefix="streamgauge-bench-")))
+    with kept_in(chosen.folder) as place:
         alike = _carried_out(place / "alike", _of_seeds, ROUNDS, chosen.cases, until_ns)
         whole = [each for record in alike for each in _rounds(record)]
         if len(whole) < ROUNDS:

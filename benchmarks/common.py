@@ -63,6 +63,16 @@ def spread(values: Sequence[float], unit: str = "", digits: int = 2) -> str:
     return f"{middle:,.{digits}f}{unit} ({low:,.{digits}f} to {high:,.{digits}f})"
 
 
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[Path]:
+    """The folder, where one is given; else one that lasts as long as the block."""
+    if folder:
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as place:
+            yield Path(place)
+
+
 @dataclass(frozen=True, slots=True)
 class Used:
     """What one call of a tool took."""

@@ -1,13 +1,11 @@
 """Whether searches agree: the highest rate under an objective, again and again, each time on a broker of its own."""
 
 import argparse
-import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import streamgauge
-from benchmarks.common import heading, idle_share, spread
+from benchmarks.common import heading, idle_share, kept_in, spread
 
 APART: Final = 1.1
 """Answers that differ by less agree."""
@@ -27,9 +25,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|", flush=True)
     held = []
     for number in range(1, chosen.times + 1):
-        with ExitStack() as until_end:
-            kept: Path | None = chosen.folder
-            place = kept or Path(until_end.enter_context(tempfile.TemporaryDirectory(prefix="streamgauge-bench-")))
+        with kept_in(chosen.folder) as place:
             found = streamgauge.search(chosen.scenario, [chosen.objective], step=chosen.step, out=place)
         answer, record = found.answer, found.record
         if answer.held is None:

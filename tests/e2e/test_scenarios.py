@@ -169,6 +169,11 @@ def deliveries_of(ran: Ran) -> tuple[list[Delivery], list[Attempt]]:
     return deliveries, [Attempt(row[:3], *row[3:]) for row in told]
 
 
+def as_due(deliveries: list[Delivery]) -> list[Delivery]:
+    """From a retry topic it is the message of the first topic that comes again, when it tells that it is due."""
+    return [each._replace(stamp=(0, *each.stamp[1:]), due_ns=each.deadline_ns, deadline_ns=None) for each in deliveries]
+
+
 def drawn_of(ran: Ran) -> list[set[tuple[int, int]]]:
     """Producer and sequence number of the messages that are delivered once, twice, three and four times at least where
     half of the deliveries fail by the draws of the seed; and last of those that are dead then.
@@ -365,7 +370,7 @@ def test_what_was_open_at_a_kill_comes_again_and_never_too_early(
     if ran.scenario.consume and ran.scenario.consume.retry:
         # A message of a retry topic tells itself when it was due, and a first delivery does not.
         assert all((each.deadline_ns is not None) == (each.number > 1) for each in deliveries)
-        deliveries = [each._replace(due_ns=each.deadline_ns, deadline_ns=None) for each in deliveries]
+        deliveries = as_due(deliveries)
     found = redeliveries(deliveries, told)
     assert found.counts["early"] == 0
     assert len(found.delays_ns) > 100
@@ -395,10 +400,7 @@ def test_what_a_consumer_had_that_hung_is_done_when_the_run_ends(
     assert set(ran.tuples("received", *STAMPS[1:])) == set(ran.tuples("sent", *STAMPS[1:]))
     deliveries, told = deliveries_of(ran)
     if ran.scenario.consume and ran.scenario.consume.retry:
-        # From a retry topic it is the message of the first topic that comes again, when it tells that it is due.
-        deliveries = [
-            each._replace(stamp=(0, *each.stamp[1:]), due_ns=each.deadline_ns, deadline_ns=None) for each in deliveries
-        ]
+        deliveries = as_due(deliveries)
     found = redeliveries(deliveries, told, Carried(in_place=in_place, limit=3))
     assert (found.counts["early"], found.counts["open"]) == (0, 0)
     *_, dead = drawn_of(ran)

@@ -4,13 +4,13 @@ Nothing that was acknowledged is lost. A run tells how long producers were cut o
 client saw: each client finds the new leader of a partition in its own time.
 """
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 import pytest
+from tests.e2e.harming import SOONER, last_second, leader_kills, repeated, times
 from tests.probing import SOON, Probe, longest_ns
 
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
@@ -32,6 +32,7 @@ TOPIC: Final = "harmed"
 PARTITIONS: Final = 3
 PARTITION: Final = {"kind": "black-hole", "between": ["broker-1", ["broker-2", "broker-3"]], "for": "8s"}
 CUT_S: Final = 3.0
+RESTART: Final = {"kind": "rolling-restart", "target": "brokers", "between": "2s"}
 CUT: Final = {"kind": "cut", "between": ["producers", "broker-2"], "for": f"{CUT_S}s"}
 NOTICED_S: Final = 1.0
 """Shorter waits are those of a busy machine, of which each client has its own."""
@@ -43,38 +44,10 @@ APART_S: Final = 0.5
 
 @pytest.fixture
 def three(java: Java, tmp_path: Path, _own_state: None) -> Iterator[EmbeddedCluster]:
-    configs = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     faults = [LinkFault.model_validate({"at": 0, **each}) for each in (PARTITION, CUT)]
-    plan = ClusterPlan(3, heap="256m", configs=configs, links=links_of(tuple(faults), groups_of(3, 0)))
+    plan = ClusterPlan(3, heap="256m", configs=SOONER, links=links_of(tuple(faults), groups_of(3, 0)))
     with start_cluster(plan, logs=tmp_path / "logs", data=tmp_path / "data", java=java) as running:
         yield running
-
-
-def times(seed: int, count: int, least: float, most: float) -> list[float]:
-    """When faults begin, in seconds: the first after 5 s, the others at random times after the one before."""
-    rng = random.Random(seed)
-    at = [5.0]
-    while len(at) < count:
-        at.append(at[-1] + rng.uniform(least, most))
-    return at
-
-
-def leader_kills(seed: int, count: int) -> list[dict[str, Any]]:
-    rng = random.Random(-seed)
-    given = {"kind": "kill", "for": "4s"}
-    return [
-        {"at": f"{at:.3f}s", "target": f"leader-of:{rng.randrange(PARTITIONS)}", **given}
-        for at in times(seed, count, 16, 24)
-    ]
-
-
-def of_links(what: dict[str, Any], seed: int, count: int) -> list[dict[str, Any]]:
-    return [{"at": f"{at:.3f}s", **what} for at in times(seed, count, 18, 26)]
-
-
-def rolling_restarts(seed: int, count: int) -> list[dict[str, Any]]:
-    what = {"kind": "rolling-restart", "target": "brokers", "between": "2s"}
-    return [{"at": f"{at:.3f}s", **what} for at in times(seed, count, 55, 65)]
 
 
 @pytest.mark.parametrize(
@@ -97,10 +70,10 @@ def test_a_probe_tells_the_longest_wait(acked_ms: list[int], longest_ms: int) ->
 @pytest.mark.parametrize(
     ("faults", "harms"),
     [
-        *(pytest.param(leader_kills(seed, 10), 10, id=f"leaders killed, {seed}") for seed in (1, 2, 3)),
-        pytest.param(of_links(PARTITION, 4, 10), 10, id="partitioned"),
-        pytest.param(of_links(CUT, 5, 10), 10, id="producers cut off"),
-        pytest.param(rolling_restarts(6, 5), 15, id="restarted one after the other"),
+        *(pytest.param(leader_kills(seed, 10, PARTITIONS), 10, id=f"leaders killed, {seed}") for seed in (1, 2, 3)),
+        pytest.param(repeated(PARTITION, times(4, 10, 18, 26)), 10, id="partitioned"),
+        pytest.param(repeated(CUT, times(5, 10, 18, 26)), 10, id="producers cut off"),
+        pytest.param(repeated(RESTART, times(6, 5, 55, 65)), 15, id="restarted one after the other"),
     ],
 )
 def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
@@ -108,7 +81,6 @@ def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
 ) -> None:
     """With acks=all, three replicas, two of them in sync, and an idempotent producer."""
     load = {"acks": "all", "enable.idempotence": True, "max.in.flight": 1, "linger.ms": 0, **SOON}
-    last = float(faults[-1]["at"].removesuffix("s"))
     scenario = parse(
         {
             "name": "harmed",
@@ -117,7 +89,7 @@ def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
             "consume": {"client": {"auto.commit.interval.ms": 1000}},
             "lag": {"every": "200ms"},
             "faults": faults,
-            "phases": {"warmup": "3s", "measure": f"{last + 60:.0f}s", "drain": "60s"},
+            "phases": {"warmup": "3s", "measure": f"{last_second(faults) + 60:.0f}s", "drain": "60s"},
         }
     )
     request = Request(scenario, tmp_path / "runs", [], java, broker=three)

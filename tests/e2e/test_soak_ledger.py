@@ -1,22 +1,20 @@
 """Clusters that lose what they acknowledged: the ledger names every message that a bare client misses, and no other."""
 
-import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.e2e.logs import read_again
-from tests.e2e.runs import rows
+from tests.e2e.harming import SOONER, last_second, leader_kills, repeated, times
 from tests.probing import SOON
+from tests.torture.accounts import read_log, rows_of
 
 from streamgauge.cluster.embedded import start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
-from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.processes.jvm.java import Java
+from streamgauge.record.facts import read_facts
 from streamgauge.report.files import read_table
 from streamgauge.runs.analysis import answered
 from streamgauge.runs.conduct.conduct import conducted
@@ -30,7 +28,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
 TOPIC: Final = "losing"
 PARTITIONS: Final = 3
 HARMS: Final = 10
-SOONER: Final = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+SENT: Final = ("producer", "seq", "partition", "offset", "acked_ns", "error")
+CUT: Final = {"kind": "truncate-tail", "target": "broker-2", "bytes": "4KiB", "for": "2s"}
+"""The tails of partitions without other replicas are cut off."""
 REPLICATED: Final[Mapping[str, Any]] = {"replication": 3, "configs": {"min.insync.replicas": 2}}
 UNCLEAN: Final[Mapping[str, Any]] = {
     "replication": 2, "configs": {"min.insync.replicas": 1, "unclean.leader.election.enable": True},
@@ -42,35 +42,14 @@ BEHIND: Final[list[dict[str, Any]]] = [
 """Followers have what a leader has 50 ms later."""
 
 
-def kills() -> list[dict[str, Any]]:
-    """Leaders are killed, one after the other."""
-    rng = random.Random(7)
-    given = {"kind": "kill", "for": "4s"}
-    targets = (f"leader-of:{rng.randrange(PARTITIONS)}" for _ in range(HARMS))
-    return [{"at": at, "target": target, **given} for at, target in zip(_times(rng), targets, strict=True)]
-
-
-def cuts() -> list[dict[str, Any]]:
-    """The tails of partitions without other replicas are cut off."""
-    what = {"kind": "truncate-tail", "target": "broker-2", "bytes": "4KiB", "for": "2s"}
-    return [{"at": at, **what} for at in _times(random.Random(8))]
-
-
 def unclean() -> list[dict[str, Any]]:
     """A broker that was dead becomes the leader when the other one dies, which had gone on alone."""
     given = {"kind": "kill", "for": "15s"}
     return [
-        {"at": 40 * turn + at, "target": target, **given}
+        {"at": f"{40 * turn + at}s", "target": target, **given}
         for turn in range(3)
         for at, target in ((5, "broker-2"), (15, "broker-1"))
     ]
-
-
-def _times(rng: random.Random) -> list[float]:
-    at = [5.0]
-    while len(at) < HARMS:
-        at.append(round(at[-1] + rng.uniform(16, 24), 3))
-    return at
 
 
 @pytest.mark.soak
@@ -79,8 +58,19 @@ def _times(rng: random.Random) -> list[float]:
 @pytest.mark.parametrize(
     ("plan", "topic", "rate", "acks", "faults", "lasting", "each_loses"),
     [
-        pytest.param({"brokers": 3}, REPLICATED, 600, 1, kills(), BEHIND, True, id="followers are behind"),
-        pytest.param({"brokers": 3}, {"replication": 1}, 600, 1, cuts(), [], True, id="tails are cut off"),
+        pytest.param(
+            {"brokers": 3},
+            REPLICATED,
+            600,
+            1,
+            leader_kills(7, HARMS, PARTITIONS),
+            BEHIND,
+            True,
+            id="followers are behind",
+        ),
+        pytest.param(
+            {"brokers": 3}, {"replication": 1}, 600, 1, repeated(CUT, times(8, HARMS, 16, 24)), [], True, id="tails cut"
+        ),
         pytest.param(
             {"brokers": 2, "controllers": 1}, UNCLEAN, 15, "all", unclean(), [], False, id="unclean elections"
         ),
@@ -97,7 +87,7 @@ def test_what_was_acknowledged_and_is_gone_is_told_message_by_message(
     java: Java,
     tmp_path: Path,
 ) -> None:
-    lasts = f"{faults[-1]['at'] + 30:.0f}s"
+    lasts = f"{last_second(faults) + 30:.0f}s"
     whole = [{**each, "for": lasts} for each in lasting]
     client = {"acks": acks, "linger.ms": 0, "enable.idempotence": False, **SOON}
     document: dict[str, Any] = {
@@ -115,10 +105,15 @@ def test_what_was_acknowledged_and_is_gone_is_told_message_by_message(
         request = Request(parse(document), tmp_path / "runs", [], java, broker=running)
         with conducted(prepare_run(request), Interrupts(), lambda _text: None) as folder:
             pass
-        gone_ns = _gone_ns(folder, running.bootstrap)
+        in_log = read_log(read_facts(folder), running.bootstrap)
     facts, result = answered(folder, lambda _text: None)
 
     assert facts.ending == "finished"
+    gone_ns = {
+        (producer, seq): acked_ns
+        for producer, seq, partition, offset, acked_ns, error in rows_of(folder, "sent", *SENT)
+        if error is None and in_log.get((partition, offset)) != (producer, seq)
+    }
     problems = read_table(folder, "problems").to_pylist()
     assert {(row["producer"], row["seq"]) for row in problems if row["class"] == "truncated"} == gone_ns.keys()
     assert (result.delivery.truncated, result.delivery.unknown) == (len(gone_ns), 0)
@@ -131,17 +126,3 @@ def test_what_was_acknowledged_and_is_gone_is_told_message_by_message(
         began = [measured.from_ns + round(row["began_second"] * NS_PER_SECOND) for row in scores]
         lost = [sum(abs(acked_ns - at_ns) < NS_PER_SECOND for acked_ns in gone_ns.values()) for at_ns in began]
         assert (min(lost) > 0, sum(lost)) == (True, len(gone_ns)), lost
-
-
-def _gone_ns(folder: RunFolder, bootstrap: str) -> dict[tuple[int, int], int]:
-    """When each message was acknowledged whose offset holds another message, or none."""
-    messages = read_again(bootstrap, [TOPIC], at_least=1 << 30)
-    stamps = Decoder((TOPIC,), None).decode(messages).stamps
-    places = [(each.partition(), each.offset()) for each in messages]
-    stood = dict(zip(places, zip(stamps["producer"].tolist(), stamps["seq"].tolist(), strict=True), strict=True))
-    names = ("producer", "seq", "partition", "offset", "acked_ns", "error")
-    return {
-        (row["producer"], row["seq"]): row["acked_ns"]
-        for row in rows(folder, "sent", *names).to_pylist()
-        if row["error"] is None and stood.get((row["partition"], row["offset"])) != (row["producer"], row["seq"])
-    }

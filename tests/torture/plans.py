@@ -1,7 +1,7 @@
 """Endings of a run: what is done, to whom, and when. A seed draws one, and draws the same one again."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -103,13 +103,17 @@ class Plan:
 
 def endings() -> list[Ending]:
     """Every ending there is."""
-    found = [
+    to_the_machine = [Ending(moment, action) for action, moments in _TO_THE_MACHINE.items() for moment in moments]
+    return _to_processes(_PROCESSES) + to_the_machine
+
+
+def _to_processes(there: Mapping[Moment, Sequence[Target]]) -> list[Ending]:
+    return [
         Ending(moment, action, target)
-        for moment, targets in _PROCESSES.items()
+        for moment, targets in there.items()
         for target in targets
         for action in _TO_PROCESSES
     ]
-    return found + [Ending(moment, action) for action, moments in _TO_THE_MACHINE.items() for moment in moments]
 
 
 def draw(seed: int, cannot: Iterable[Action] = ()) -> Plan:
@@ -127,13 +131,7 @@ def draw(seed: int, cannot: Iterable[Action] = ()) -> Plan:
 
 def endings_of_three() -> list[Ending]:
     """Every ending of a run on three brokers: what its analysis goes through, it goes through with one as well."""
-    to_processes = [
-        Ending(moment, action, target)
-        for moment, targets in _OF_THREE.items()
-        for target in targets
-        for action in _TO_PROCESSES
-    ]
-    return to_processes + [Ending(moment, action) for moment in _OF_THREE for action in _ENDS_A_RUN]
+    return _to_processes(_OF_THREE) + [Ending(moment, action) for moment in _OF_THREE for action in _ENDS_A_RUN]
 
 
 def draw_of_three(seed: int) -> Plan:

@@ -34,7 +34,11 @@ CASES_OF_THREE = 100
 ATTEMPTS = 6
 Told = Callable[[str, object], None]
 FIRST = int(os.environ.get("STREAMGAUGE_TORTURE_SEED", "1"))
-needed = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.timeout(600)]
+DRAWN = [
+    *(pytest.param(seed, 1, id=f"{seed}") for seed in range(FIRST, FIRST + CASES)),
+    *(pytest.param(seed, 3, id=f"three-{seed}") for seed in range(FIRST, FIRST + CASES_OF_THREE)),
+]
+"""Seeds, and how many brokers a run has."""
 
 
 def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
@@ -93,39 +97,24 @@ def test_a_fixed_ending(
     assert _faults(plan, tmp_path, broker.bootstrap) == []
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES))
+@pytest.mark.parametrize(("seed", "brokers"), DRAWN)
 @pytest.mark.soak
 @pytest.mark.kafka
 @pytest.mark.spark
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_a_drawn_ending(
-    seed: int, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path, record_property: Told
+    seed: int, brokers: int, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path, record_property: Told
 ) -> None:
-    """Two hundred at random."""
-    plan = draw(seed, [action for action in NEEDS_ROOT if action in cannot()])
+    """Two hundred at random, and a hundred while links are delayed or cut and one of three brokers dies."""
+    alone = brokers == 1
+    plan = draw(seed, [each for each in NEEDS_ROOT if each in cannot()]) if alone else draw_of_three(seed)
     print(f"seed {seed}: {plan}")
-    record_property(LANDED, str(plan.ending))
+    record_property(LANDED, str(plan.ending) if alone else f"{plan.ending}, of three")
     assert _faults(plan, tmp_path, broker.bootstrap) == []
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES_OF_THREE))
-@pytest.mark.soak
-@pytest.mark.kafka
-@pytest.mark.spark
-@pytest.mark.e2e
-@pytest.mark.timeout(900)
-def test_a_drawn_ending_of_three_brokers(
-    seed: int, warm_spark: SparkSession, tmp_path: Path, record_property: Told
-) -> None:
-    """A hundred at random, while links are delayed or cut and a broker dies and comes back."""
-    plan = draw_of_three(seed)
-    print(f"seed {seed}: {plan}")
-    record_property(LANDED, f"{plan.ending}, of three")
-    assert _faults(plan, tmp_path) == []
-
-
-def _faults(plan: Plan, root: Path, bootstrap: str | None = None) -> list[str]:
+def _faults(plan: Plan, root: Path, bootstrap: str) -> list[str]:
     """What did not hold. An ending that was done to nobody is none: it is done again at another moment."""
     for attempt in range(ATTEMPTS):
         folder = root / f"{root.name}-{attempt}"

@@ -32,7 +32,6 @@ AGES: Final[Mapping[str, str]] = {
 """The age that a message which never came had at the end of the drain."""
 ACK_TAKEN: Final = "if(polled_ns is null, null, acked_ns - greatest(polled_ns, sent_ns))"
 """How long a delivery report may have been ready in the client before it was taken."""
-_TAKEN: Final = "if(empty_ns is null, null, received_ns - greatest(empty_ns, sent_ns))"
 _PARTS: Final[Mapping[str, str]] = {
     SCHEDULE_DELAY: "cast(producer as bigint)",
     **dict.fromkeys(THROTTLE, "cast(null as bigint)"),
@@ -58,7 +57,7 @@ def values(metrics: Iterable[str], *, throttled: bool, takes_all: bool = True) -
 
 def taken(*, takes_all: bool) -> str:
     """SQL for how long a message may have been ready in the client before it was taken, in ns."""
-    return _TAKEN if takes_all else "0L"
+    return "if(empty_ns is null, null, received_ns - greatest(empty_ns, sent_ns))" if takes_all else "0L"
 
 
 def width_of(metric: str, *, takes_all: bool) -> str:
@@ -85,7 +84,7 @@ def stage_width(*, is_last: bool, takes_all: bool) -> str:
     Sent when it was due, a message would have passed every later edge up to `delayed_ns` earlier. In the last stage it
     may have waited in the client, too.
     """
-    end = f" + {_TAKEN}" if is_last and takes_all else ""
+    end = f" + {taken(takes_all=takes_all)}" if is_last else ""
     return f"coalesce(delayed_ns, handing_ns){end}"
 
 
