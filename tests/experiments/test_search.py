@@ -49,11 +49,15 @@ def test_the_answer_has_the_capacity_in_it(capacity: float, start: float, width:
     assert low <= capacity <= high
     assert high <= low * (1 + width) * 1.002
     assert ended(trials, plan) == "narrow"
-    assert len({each.value for each in trials}) == len(trials)
+    tried = [each.value for each in trials]
+    assert [each for each in set(tried) if tried.count(each) > 1] == [found.broke]
+    assert len(trials) == len(set(tried)) + 1
 
 
 def test_from_a_start_that_is_half_of_it_a_search_takes_few_steps() -> None:
-    assert len(searched(SearchPlan(5000, 1, 10**6), 9_500)) <= 7
+    trials = searched(SearchPlan(5000, 1, 10**6), 9_500)
+    assert len({each.value for each in trials}) <= 7
+    assert len(trials) <= 8
 
 
 @given(capacity=st.integers(1, 5_000), start=st.integers(1, 5_000), find=st.sampled_from(["largest", "smallest"]))
@@ -87,6 +91,26 @@ def test_ends_of_which_nothing_is_sure_are_looked_at_farther_out() -> None:
     assert next_value(trials, PLAN) is None
 
 
+def test_the_value_that_an_answer_ends_at_broke_twice() -> None:
+    """It broke at 1040 by chance: the search goes on above it."""
+    trials = [Trial(1000, True), Trial(2000, False), Trial(1414, False), Trial(1189, False), Trial(1091, False)]
+    trials.append(Trial(1044, False))
+    for held in (True, True):
+        assert next_value(trials, PLAN) == 1044
+        trials.append(Trial(1044, held))
+    assert answer(trials, PLAN) == SearchAnswer(1044, 1091, 1000, 1091)
+    for value in (1091, None):
+        assert next_value(trials, PLAN) == value
+        trials.append(Trial(1091, False))
+
+
+def test_a_value_that_held_on_the_way_down_is_no_sure_break() -> None:
+    trials = [Trial(each, held) for each, held in ((1000, True), (2000, False), (1040, False)) for _ in range(2)]
+    assert answer(trials, PLAN) == SearchAnswer(1000, 1040, 1000, 1040)
+    assert answer(trials, PLAN, [Trial(1040, False), Trial(1000, True)]).surely_broke == 1040
+    assert answer(trials, PLAN, [Trial(1040, True)]) == SearchAnswer(1000, 1040, 1000, 2000)
+
+
 def test_a_search_ends_after_so_many_steps() -> None:
     plan = SearchPlan(1000, 1, 1_000_000, most_steps=3)
     trials = searched(plan, 5e5)
@@ -118,9 +142,15 @@ def test_a_value_above_one_that_broke_is_no_answer() -> None:
     assert answer(trials, PLAN) == SearchAnswer(1000, 2000, 1000, 2000)
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
-def test_a_known_capacity_is_found_in_nearly_every_case(noise: float) -> None:
-    """A latency that bends as that of a server does, with noise; the bound is met at 95 % of what it can do."""
+@pytest.mark.parametrize(
+    ("noise", "disturbed"),
+    [(0.02, 0.0), (0.05, 0.0), (0.1, 0.0), (0.02, 0.05), (0.05, 0.05), (0.02, 0.1)],
+)
+def test_a_known_capacity_is_found_in_nearly_every_case(noise: float, disturbed: float) -> None:
+    """A latency that bends as that of a server does, with noise; the bound is met at 95 % of what it can do.
+
+    Some runs are disturbed: they break the objective at any rate.
+    """
     rng, right, steps, widths = random.Random(1), 0, [], []
     for _ in range(400):
         full = 10 ** rng.uniform(3, 5)
@@ -128,17 +158,31 @@ def test_a_known_capacity_is_found_in_nearly_every_case(noise: float) -> None:
         plan = SearchPlan(rng.uniform(0.05, 0.6) * full, 1, 10**7)
         while (value := next_value(trials, plan)) is not None:
             latency = 1 / (1 - value / full) * math.exp(rng.gauss(0, noise)) if value < full else 1e6
-            is_doubtful = abs(math.log(latency / 20)) < 2 * noise
-            trials.append(Trial(value, latency <= 20, is_doubtful))
+            is_close = abs(math.log(latency / 20)) < 2 * noise
+            if rng.random() < disturbed:
+                latency = max(latency, rng.uniform(20, 200))
+            # As runs are judged: only too much load is certain, and what clearly holds.
+            trials.append(Trial(value, latency <= 20, value < full and (latency > 20 or is_close)))
         found = answer(trials, plan)
         assert found.surely_held is not None
-        assert found.surely_broke is not None
-        right += found.surely_held <= 0.95 * full <= found.surely_broke
-        widths.append(found.surely_broke / found.surely_held)
+        right += found.surely_held <= 0.95 * full <= (found.surely_broke or math.inf)
+        widths.append((found.surely_broke or math.inf) / found.surely_held)
         steps.append(len(trials))
     assert right >= 0.95 * 400
     assert sorted(widths)[200] <= 1.05
     assert sorted(steps)[round(0.95 * 400)] <= 14
+
+
+@given(capacity=st.floats(1000, 100_000), start=st.floats(0.1, 2), cold=st.integers(1, 4))
+def test_what_broke_while_all_was_cold_is_tried_again(capacity: float, start: float, cold: int) -> None:
+    plan, trials = SearchPlan(start * capacity, 1, 10**7), list[Trial]()
+    while (value := next_value(trials, plan)) is not None:
+        held = value <= capacity and len(trials) >= cold
+        trials.append(Trial(value, held, is_doubtful=not held))
+    found = answer(trials, plan)
+    assert found.held is not None
+    assert found.broke is not None
+    assert found.held <= capacity <= found.broke <= found.held * 1.051
 
 
 def test_on_the_way_down_it_goes_from_what_broke_to_where_it_holds() -> None:

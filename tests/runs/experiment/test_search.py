@@ -245,7 +245,7 @@ def test_each_step_is_a_line(system: System) -> None:
         "trying load.rate=6,000/s",
         "load.rate=6,000/s: held",
     ]
-    assert any(line.endswith("did not hold (p99 <= 20 ms: 50.0)") for line in lines)
+    assert any(line.endswith("did not hold, doubtful (p99 <= 20 ms: 50.0)") for line in lines)
     shown = list(search_lines(ended))
     assert shown[0].startswith("Highest load.rate that held: ")
     assert shown[1].startswith("Lowest that did not: ")

@@ -101,7 +101,11 @@ class SearchRecord(RecordPart):
             brokes = [each.broke for each in found if each.broke is not None]
             held, broke = min(helds) if len(helds) == len(found) else None, min(brokes, default=None)
             return SearchAnswer(held, broke, held, broke)
-        return answer(self.trials("up"), self.plan) if self.start is not None else SearchAnswer(None, None)
+        return (
+            answer(self.trials("up"), self.plan, self.trials("down"))
+            if self.start is not None
+            else SearchAnswer(None, None)
+        )
 
     @property
     def stair_trials(self) -> list[StairTrial]:

@@ -1,4 +1,8 @@
-"""Which value to try next, and what the tried ones say: doubling, then bisection on a logarithmic scale."""
+"""Which value to try next, and what the tried ones say: doubling, then bisection on a logarithmic scale.
+
+What disturbs a machine for a moment makes a run break at any value; it makes none hold. So the value that an answer
+ends at needs two runs that broke.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -67,7 +71,8 @@ class Trial:
     value: float
     held: bool
     is_doubtful: bool = False
-    """Whether the run cannot tell for certain: its interval has the bound in it, or it is not believed."""
+    """Whether the run cannot tell for certain: the interval of a figure has the bound in it, it is not believed,
+    or an objective broke although the rate arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +94,50 @@ def next_value(trials: Sequence[Trial], plan: SearchPlan) -> float | None:
         return plan.fit(plan.start)
     if len(trials) >= plan.most_steps:
         return None
-    if open_ := next((each.value for each in trials if decided(trials, each.value) is None), None):
-        return open_
+    if not any(each.held for each in trials) and (value := _easier_than_all(trials, plan)):
+        return value
+    if (value := _undecided(trials, plan)) is not None:
+        return value
     found = answer(trials, plan)
     if found.broke is None:
         assert found.held is not None
-        return _new(plan.harder(found.held), found.held)
-    if found.held is None:
-        return _new(plan.easier(found.broke), found.broke)
-    return plan.between(found.held, found.broke) or _outward(trials, found, plan)
+        value = _new(plan.harder(found.held), found.held)
+    elif found.held is None:
+        value = _new(plan.easier(found.broke), found.broke)
+    else:
+        value = plan.between(found.held, found.broke)
+    return value or _again(trials, found) or _outward(trials, found, plan)
+
+
+def _easier_than_all(trials: Sequence[Trial], plan: SearchPlan) -> float | None:
+    """Where nothing held so far: what broke is tried again only if it turns out to be next to what holds.
+
+    By then a broker that was cold has warmed up.
+    """
+    easiest = min((each.value for each in trials), key=plan.hardness)
+    return _new(plan.easier(easiest), easiest)
+
+
+def _undecided(trials: Sequence[Trial], plan: SearchPlan) -> float | None:
+    """The easiest value of which no majority says whether it holds, unless an easier one broke for certain."""
+    says = _says(trials)
+    broke = min((plan.hardness(value) for value, held in says.items() if not held), default=math.inf)
+    values = {each.value for each in trials if each.value not in says and plan.hardness(each.value) < broke}
+    return min(values, key=plan.hardness, default=None)
+
+
+def _again(trials: Sequence[Trial], found: SearchAnswer) -> float | None:
+    """The value that broke, where it was tried only once.
+
+    What held is not tried again: that would mix what an overload leaves behind into the way up.
+    """
+    tried = [each.value for each in trials]
+    return found.broke if found.broke is not None and tried.count(found.broke) == 1 else None
 
 
 def _outward(trials: Sequence[Trial], found: SearchAnswer, plan: SearchPlan) -> float | None:
     """A value farther out, where no trials agree that one holds, or that one does not."""
-    values = sorted((each.value for each in trials), key=plan.hardness)
+    values = sorted(_says(trials), key=plan.hardness)
     if found.surely_broke is None:
         return _new(plan.harder(values[-1], 1 + 2 * plan.width), values[-1])
     if found.surely_held is None:
@@ -126,11 +161,15 @@ def decided(trials: Sequence[Trial], value: float) -> bool | None:
     return None
 
 
-def answer(trials: Sequence[Trial], plan: SearchPlan) -> SearchAnswer:
-    """What the values that are decided say."""
+def answer(trials: Sequence[Trial], plan: SearchPlan, down: Sequence[Trial] = ()) -> SearchAnswer:
+    """What the values that are decided say. A value that held on the way `down` broke for no certain reason before.
+
+    One that broke on the way down may have held before: the system had not been overloaded yet.
+    """
     says = _says(trials)
     held, broke = _ends(says, says, plan)
-    agreed = {value: holds for value, holds in says.items() if _agree(trials, value)}
+    after = [each for each in down if each.held]
+    agreed = {value: holds for value, holds in says.items() if _agree([*trials, *after], value)}
     surely_held, surely_broke = _ends(agreed, says, plan)
     return SearchAnswer(held, broke, surely_held, surely_broke)
 

@@ -53,23 +53,23 @@ def judge_step(
     if result.run.ending != "finished":
         why = "; ".join(result.run.reasons) or f"it ended as {result.run.ending}"
         return StepJudgement(held=False, is_doubtful=True, reasons=(f"the run did not finish: {why}",))
-    parts = [_rate(result), _losses(result), _growth(result)]
-    reached = all(part.held for part in parts)
+    of_load = [_rate(result), _losses(result), _growth(result)]
+    parts = [*of_load]
     says: dict[str, bool | None] = {}
     figures: dict[str, float | None] = {}
     for each in objectives:
         part, figures[each.text] = _objective(result, each, windows.get(each.text))
         parts.append(part)
         says[each.text] = None if part.is_doubtful else part.held
-    # What certainly broke does so whatever else is in doubt.
-    broke = [part for part in parts if not part.held]
-    certain = any(not part.is_doubtful for part in broke)
+    # Too much load is certain whatever else is in doubt. What only breaks an objective may have been disturbed.
+    held = all(part.held for part in parts)
+    overloaded = any(not part.held and not part.is_doubtful for part in of_load)
     return StepJudgement(
-        held=not broke,
-        is_doubtful=not certain and any(part.is_doubtful for part in parts),
+        held=held,
+        is_doubtful=not overloaded and (not held or any(part.is_doubtful for part in parts)),
         reasons=tuple(part.reason for part in parts if part.reason),
         figures=figures,
-        reached=reached,
+        reached=all(part.held for part in of_load),
         objectives=says,
     )
 
