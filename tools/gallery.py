@@ -49,13 +49,15 @@ END: Final = """() => {
 class Shown:
     """One picture: the runs that it is of, with their settings, and the figures that it shows.
 
-    Several runs are compared; those of an experiment are its variants.
+    Several runs are compared; those of an experiment are its variants, those of a search its steps.
     """
 
     name: str
     figures: tuple[str, ...]
     runs: tuple[tuple[str, ...], ...] = ()
     experiment: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
+    """The scenario, and options."""
 
 
 SHORT: Final = ("phases.warmup=3s", "phases.measure=20s")
@@ -75,14 +77,21 @@ GALLERY: Final = (
     Shown("compression", ("codecs",), experiment=("sweep-compression", "phases.measure=15s")),
     Shown("carriers", ("carriers-cost",), experiment=("carriers",)),
     Shown("saturation", ("latency-by-step", "rates"), runs=(("ramp", *STEPS),)),
+    Shown("search", ("search-objective-1", "search-way"), search=("baseline", "--objective", "p99 <= 100 ms")),
 )
 
 
 def pages(folder: Path, shown: Shown) -> Path:
     """The page of a picture; its runs are carried out where they are not there yet."""
+    if shown.search:
+        return _report(folder / shown.name, "search", *shown.search)
     if shown.experiment:
-        return _report(folder / shown.name, "experiment", *shown.experiment)
-    reports = [_report(folder / shown.name / str(number), "run", *run) for number, run in enumerate(shown.runs)]
+        name, *settings = shown.experiment
+        return _report(folder / shown.name, "experiment", name, *_set(settings), "--repeat", "1")
+    reports = [
+        _report(folder / shown.name / str(number), "run", name, *_set(settings))
+        for number, (name, *settings) in enumerate(shown.runs)
+    ]
     if len(reports) == 1:
         return reports[0]
     page = folder / shown.name / "comparison.html"
@@ -90,11 +99,10 @@ def pages(folder: Path, shown: Shown) -> Path:
     return page
 
 
-def _report(folder: Path, command: str, name: str, *settings: str) -> Path:
-    """The report of a run or an experiment of this name."""
+def _report(folder: Path, *call: str) -> Path:
+    """The report of what this call of the program does, which is done where there is none yet."""
     if not any(folder.glob("*/report.html")):
-        once = ("--repeat", "1") if command == "experiment" else ()
-        _call(command, name, *_set(settings), *once, "--out", str(folder))
+        _call(*call, "--out", str(folder))
     return next(folder.glob("*/report.html"))
 
 

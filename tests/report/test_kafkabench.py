@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.exports.kafkabench.formulas import BenchTest, PartitionRow, levels, partition_lines
+from streamgauge.report.exports.kafkabench.read import OURS, append, read_test
+from streamgauge.report.exports.kafkabench.written import CSV_HEADER, console, csv_lines, file_name
 from streamgauge.report.figures.compare.clusters import clusters
-from streamgauge.report.kafkabench.formulas import BenchTest, PartitionRow, levels, partition_lines
-from streamgauge.report.kafkabench.read import OURS, append, read_test
-from streamgauge.report.kafkabench.written import CSV_HEADER, console, csv_lines, file_name
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -12,7 +12,7 @@ import pytest
 from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
-from streamgauge.cli.experiments.search import search_document, search_lines
+from streamgauge.cli.experiments.search import search_lines
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
@@ -23,6 +23,7 @@ from streamgauge.runs.experiment.lines import step_line
 from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, go_on, search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
+from streamgauge.runs.experiment.search.results import search_document
 from streamgauge.runs.experiment.settle import Settled
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -195,6 +196,22 @@ def test_a_probe_that_fails_ends_it(system: System) -> None:
     assert "use --start" in ended.record.reasons[0]
 
 
+def test_it_leaves_a_page_a_summary_and_a_result(system: System) -> None:
+    ended = system.search()
+    assert json.loads(ended.folder.result.read_text()) == search_document(ended.record)
+    first = next(search_lines(ended))
+    assert first.partition("  (")[0] in ended.folder.report.read_text()
+    assert first.partition("  (")[0] in ended.folder.summary.read_text()
+
+
+def test_a_search_without_any_run_leaves_no_page(system: System) -> None:
+    system.fails = {0: Interrupted("in vain")}
+    ended = system.search()
+    assert json.loads(ended.folder.result.read_text())["answer"]["held"] is None
+    assert not ended.folder.report.exists()
+    assert list(search_lines(ended))[-1] == f"Folder: {ended.folder.root}"
+
+
 @pytest.mark.parametrize("outcome", ["interrupted", Interrupted("in vain")])
 def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: BaseException | str) -> None:
     system.fails = {2: outcome}
@@ -249,7 +266,7 @@ def test_each_step_is_a_line(system: System) -> None:
     shown = list(search_lines(ended))
     assert shown[0].startswith("Highest load.rate that held: ")
     assert shown[1].startswith("Lowest that did not: ")
-    assert shown[-1] == f"Folder: {ended.folder.root}"
+    assert shown[-2:] == [f"Folder: {ended.folder.root}", f"Report: {ended.folder.report}"]
 
 
 def tried(record: SearchRecord) -> list[tuple[str, float | None]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, significant
-from streamgauge.report.kafkabench.formulas import BenchTest, levels
-from streamgauge.report.kafkabench.read import ReadTest, append, read_test
-from streamgauge.report.kafkabench.written import console, file_name
+from streamgauge.report.exports.kafkabench.formulas import BenchTest, levels
+from streamgauge.report.exports.kafkabench.read import ReadTest, append, read_test
+from streamgauge.report.exports.kafkabench.written import console, file_name
 from streamgauge.report.pages.page import plain
 from streamgauge.runs.sql import questioned
 

@@ -3,12 +3,12 @@
 from typing import Final
 
 from streamgauge.domain.text.bars import Signs, line
-from streamgauge.domain.text.numbers import UNKNOWN, long_time, per_second, significant, whole
+from streamgauge.domain.text.numbers import UNKNOWN, long_time, per_second, significant
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.experiments.search.record import SearchStep
+from streamgauge.experiments.search.words import said, shown_value
 from streamgauge.report.compare.answers import metric_at
 from streamgauge.report.pages.page import plain
-from streamgauge.runs.experiment.search.request import RATE
 from streamgauge.runs.experiment.told import ExperimentStep
 
 _PHASES: Final = {"down": "way down, ", "bound": "high bound, "}
@@ -55,11 +55,5 @@ def step_line(step: SearchStep, path: str) -> str:
     if step.value is None or (step.phase == "bound" and step.reached):
         acked, received = per_second(step.acked_per_second), per_second(step.received_per_second)
         return f"{where}: {acked} acknowledged, {received} received"
-    word = f"{'held' if step.held else 'did not hold'}{', doubtful' if step.is_doubtful else ''}"
     because = f" ({plain('; '.join(step.reasons))})" if step.reasons else ""
-    return f"{where}: {word}{because}"
-
-
-def shown_value(value: float, path: str) -> str:
-    """A value of the setting that is searched, as people read it."""
-    return per_second(value) if path == RATE else whole(value)
+    return f"{where}: {said(step)}{because}"

@@ -6,10 +6,10 @@ from typing import Final
 import altair as alt
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.report.exports.kafkabench.formulas import BenchLine, BenchTest, cut, whole_line
 from streamgauge.report.figures.compare.bars import HEIGHT, LEGEND, log_scale
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, DASHED, PALETTE, SOLID
-from streamgauge.report.kafkabench.formulas import BenchLine, BenchTest, cut, whole_line
 
 _STATISTICS: Final = {"min": 0.35, "mean": 0.65, "max": 1.0}
 """How opaque the bars are."""

@@ -21,6 +21,7 @@ from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
 from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.search.judge import judge_step, windows_of
 from streamgauge.runs.experiment.search.request import SearchRequest, recorded, resumed_search
+from streamgauge.runs.experiment.search.results import write_search_results
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
@@ -94,6 +95,7 @@ class _Searching:
         with self._recorder.at_work(), brokers:
             record.begin_anew(failed=failed)
             self._search(brokers)
+        write_search_results(self._folder, record)
         return SearchEnded(self._folder, record, _exit_of(record))
 
     def _search(self, brokers: SharedBrokers) -> None:

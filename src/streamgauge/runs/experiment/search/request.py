@@ -18,6 +18,7 @@ from streamgauge.experiments.search.objective import Objective, parse_objective,
 from streamgauge.experiments.search.record import SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find
+from streamgauge.experiments.search.words import RATE
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with
@@ -25,7 +26,6 @@ from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.written.paths import keys_of
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
-RATE: Final = "load.rate"
 _MOST_RATE: Final = 10_000_000.0
 _MOST: Final = 1024.0
 _LIKE_CLIMB: Final = "Write e.g. --climb 'from: 50%, to: 110%, by: 1%, bound: unthrottled, retries: 2, finer: 0'"

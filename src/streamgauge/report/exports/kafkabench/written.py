@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.report.kafkabench.formulas import BenchLine, BenchTest, cut, partition_lines, topic_lines, whole_line
+from streamgauge.report.exports.kafkabench.formulas import (
+    BenchLine,
+    BenchTest,
+    cut,
+    partition_lines,
+    topic_lines,
+    whole_line,
+)
 
 CSV_HEADER: Final = "Topic, Prtn, MsgSize, Messages, MinLat, MaxLat, AvgLat, Kbps, Msgps, Runtime\n"
 _NAMED: Final = 7

@@ -10,10 +10,10 @@ from typing import Any, Final
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.report.exports.kafkabench.formulas import BenchTest, PartitionRow, levels
+from streamgauge.report.exports.kafkabench.ours import our_lines
+from streamgauge.report.exports.kafkabench.written import CSV_HEADER, csv_lines, file_name
 from streamgauge.report.files import read_facts, rows_of
-from streamgauge.report.kafkabench.formulas import BenchTest, PartitionRow, levels
-from streamgauge.report.kafkabench.ours import our_lines
-from streamgauge.report.kafkabench.written import CSV_HEADER, csv_lines, file_name
 from streamgauge.scenario.model.scenario import Measure
 from streamgauge.scenario.parse import understood
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.report.kafkabench.formulas import BenchLine, BenchTest, PartitionRow, levels
+from streamgauge.report.exports.kafkabench.formulas import BenchLine, BenchTest, PartitionRow, levels
 
 Row = Mapping[str, Any]
 
