@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.numbers import percent, significant, whole
+from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.experiments.search.objective import Objective
 from streamgauge.report.assemble.steps import ARRIVING
 from streamgauge.report.compare.answers import figure_of
@@ -85,7 +85,8 @@ def _rate(result: Result) -> _Said:
     if found / asked >= ARRIVING:
         return _Said(held=True)
     path = f"throughput.{'received' if consumes else 'acked'}_per_second"
-    what = f"{'received' if consumes else 'acknowledged'} {percent(found / asked)} of the target rate"
+    # 98.8 % is less than the 99 % that have to arrive, and is not to read like it.
+    what = f"{'received' if consumes else 'acknowledged'} {significant(100 * found / asked)} % of the target rate"
     return _Said(held=False, is_doubtful=_is_unbelieved(result, path), reason=what)
 
 
