@@ -815,6 +815,19 @@ def test_a_report_of_what_is_damaged_shows_what_is_there(
     assert json.loads(analysed.result.read_text())["latency"] == before["latency"]
 
 
+@pytest.mark.parametrize("many", ["experiment", "search"])
+def test_a_report_of_many_runs_is_written_by_what_carries_them_out(call: Call, tmp_path: Path, many: str) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    (folder / f"{many}.json").write_text("{}")
+    (folder / "result.json").write_text("{}")
+
+    said = call("report", str(folder))
+
+    assert said.code == 2
+    holds(said.err, (f"the folder of a whole {many}", f"streamgauge {many} --resume {folder}"))
+
+
 def _result(**changes: object) -> Callable[[RunFolder], object]:
     return lambda folder: folder.result.write_text(json.dumps(json.loads(folder.result.read_text()) | changes))
 

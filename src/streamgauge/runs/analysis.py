@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.processes.patience import Progress
 from streamgauge.result import Result
 from streamgauge.runs.rows.recover import alone, completed
@@ -77,10 +78,15 @@ def report(
 ) -> Result:
     """Write the report of a run again from what its analysis left; returns the result.
 
-    Raises BadInput while the run goes on or another process analyses or reports it, and if it was not analysed.
+    Raises BadInput while the run goes on or another process analyses or reports it, if it was not analysed, and if the
+    folder is that of many runs.
     """
     from streamgauge.report.publish import result_of
 
+    for many in (ExperimentFolder(folder.root), SearchFolder(folder.root)):
+        if many.record.exists():
+            what = f"is the folder of a whole {many.command}, not of a run"
+            raise BadInput.single(str(folder.root), what, f"Write its page again: {many.resume}")
     with alone(folder):
         result = result_of(folder, progress)
         show(folder, result)

@@ -299,7 +299,9 @@ def test_a_search_goes_on_from_wherever_it_was_interrupted(system: System, tmp_p
 def test_a_search_that_is_over_does_nothing_more(system: System) -> None:
     ended = system.search()
     runs = len(system.rates)
+    ended.folder.report.unlink()
     again = system.go_on(ended.folder)
+    assert ended.folder.report.exists()
     assert (again.record, again.code, len(system.rates)) == (ended.record, ended.code, runs)
 
 
