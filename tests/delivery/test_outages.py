@@ -49,6 +49,21 @@ def test_a_partition_is_unwritable_while_messages_wait_and_none_is_acknowledged(
 
 
 @pytest.mark.parametrize(
+    ("waits", "found"),
+    [
+        # On its way when the next fault begins, it waits for that one.
+        ([acked(110, 150), acked(199, 900)], Outage(40, 110, 1)),
+        ([acked(199, 900)], Outage(1, 199, 1)),
+        # What this fault holds up counts to the begin of the next.
+        ([acked(110, 900), acked(150, 900)], Outage(90, 110, 2)),
+        ([acked(200, 900)], NOTHING),
+    ],
+)
+def test_a_time_counts_to_the_begin_of_the_next_fault(waits: list[PartitionWait], found: Outage) -> None:
+    assert unwritable(waits, FaultSpan(100, 200, 200)) == found
+
+
+@pytest.mark.parametrize(
     ("waits", "reads", "end", "found"),
     [
         ([], [], None, NOTHING),
@@ -80,7 +95,10 @@ WAITS = st.lists(
     ),
     max_size=12,
 )  # fmt: skip
-SPANS = st.builds(lambda begin, length: FaultSpan(begin, begin + length), TIMES, st.integers(0, 30))
+SPANS = st.builds(
+    lambda begin, length, more: FaultSpan(begin, begin + length, begin + length + more),
+    TIMES, st.integers(0, 30), st.integers(0, 40),
+)  # fmt: skip
 
 
 @given(WAITS, SPANS)
@@ -91,11 +109,13 @@ def test_an_outage_lies_within_the_waiting_and_has_no_acknowledgement_inside(
 
     if found.from_ns is None:
         assert not any(
-            max(wait.sent_ns, span.begin_ns) < wait.settled_ns and wait.sent_ns <= span.until_ns for wait in waits
+            max(wait.sent_ns, span.begin_ns) < min(wait.settled_ns, span.last_ns) and wait.sent_ns <= span.until_ns
+            for wait in waits
         )
         return
     end = found.from_ns + found.length_ns
     assert span.begin_ns <= found.from_ns <= span.until_ns
+    assert end <= span.last_ns
     assert not any(wait.acked and found.from_ns < wait.settled_ns < end for wait in waits)
     moments = range(found.from_ns, end)
     assert all(any(wait.sent_ns <= at < wait.settled_ns for wait in waits) for at in moments)
@@ -103,7 +123,7 @@ def test_an_outage_lies_within_the_waiting_and_has_no_acknowledgement_inside(
 
 @given(WAITS, SPANS, st.integers(0, 20))
 def test_a_longer_span_finds_no_shorter_outage(waits: list[PartitionWait], span: FaultSpan, more: int) -> None:
-    longer = FaultSpan(span.begin_ns, span.until_ns + more)
+    longer = FaultSpan(span.begin_ns, span.until_ns + more, span.last_ns + more)
 
     assert unwritable(waits, longer).length_ns >= unwritable(waits, span).length_ns
     reads = [PartitionRead(wait.sent_ns, wait.offset) for wait in waits if wait.offset is not None]

@@ -57,7 +57,17 @@ def test_faults_have_a_span_in_which_they_may_show(
     spans = spans_of(faults, SPAN)
 
     assert [fault.target for fault in faults] == [target for target, _, _ in found]
-    assert spans == [FaultSpan(round(begin * S), round(until * S)) for _, begin, until in found]
+    assert [each[:2] for each in spans] == [(round(begin * S), round(until * S)) for _, begin, until in found]
+
+
+def test_what_waits_counts_to_the_begin_of_the_next_fault() -> None:
+    """Also where that begins after the span."""
+    rows = [*both(10, 12, "pause", "broker-1"), *both(90, 92, "pause", "broker-2"), *both(100, 101, "kill", "broker-1")]
+    spans = spans_of(faults_of(rows), SPAN)
+
+    assert spans == [
+        FaultSpan(15 * S, 77 * S, 95 * S), FaultSpan(95 * S, 105 * S, 105 * S), FaultSpan(105 * S, 166 * S),
+    ]  # fmt: skip
 
 
 def look(second: float, lacking: int = 0, leaderless: int = 0, moved: int = 0, answered: bool = True) -> dict[str, Any]:

@@ -20,7 +20,10 @@ from streamgauge.pipeline.run import analyse
 pytestmark = pytest.mark.spark
 
 HISTORIES, PARTITIONS, TO = 500, 2, 150
-FAULTS = [FaultSpan(20, 45), FaultSpan(40, 60), FaultSpan(58, 58), FaultSpan(100, 115)]
+FAULTS = [
+    FaultSpan(20, 45), FaultSpan(40, 60), FaultSpan(58, 58), FaultSpan(60, 75, 75), FaultSpan(70, 80, 100),
+    FaultSpan(100, 115),
+]  # fmt: skip
 SPAN = Span(0, TO, MeasureSpan(0, TO))
 _SENT = pa.schema(
     [("topic", pa.int32()), ("partition", pa.int32()), ("producer", pa.int32()), ("seq", pa.int64()),
@@ -149,7 +152,7 @@ def _worst(histories: Histories) -> dict[tuple[int, int, int], tuple[int, int]]:
         for row in histories.received:
             if row["group"] == 0 and row["from_ns"] <= span.until_ns and row["received_ns"] >= span.begin_ns:
                 key = (number, row["topic"], row["partition"])
-                took = (row["received_ns"] - row["from_ns"], -row["seq"])
+                took = (min(row["received_ns"], span.last_ns) - row["from_ns"], -row["seq"])
                 found[key] = max(found.get(key, took), took)
     return {key: (took, -seq) for key, (took, seq) in found.items()}
 

@@ -2,7 +2,8 @@
 
 A partition is *unwritable* while a message of it waits for its acknowledgement and none comes, *unreadable* while a
 message that was acknowledged lies above all that were delivered and nothing is delivered. What counts of a fault is the
-longest such time that overlaps its span, counted from its begin at the earliest.
+longest such time that overlaps its span, counted from its begin at the earliest, and to the begin of the next fault at
+the latest: a message that is on its way when that begins may wait for it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,6 +14,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 
 AFTER_NS: Final = 60 * NS_PER_SECOND
 """What a fault does may show for so long after its end; but not beyond the begin of the next fault."""
+FOREVER_NS: Final = 2**63 - 1
 
 
 class PartitionWait(NamedTuple):
@@ -37,6 +39,8 @@ class FaultSpan(NamedTuple):
 
     begin_ns: int
     until_ns: int
+    last_ns: int = FOREVER_NS
+    """Until when what waits counts: the begin of the next fault."""
 
 
 class Outage(NamedTuple):
@@ -85,12 +89,14 @@ def _longest(
     """Of all times in which something waits without a break, and nothing of `done` happens, the longest."""
     found, since = Outage(), None
     for begin, end in pairwise(times):
+        if begin >= span.last_ns:
+            break
         held = waiting(begin, end)
         if not held:
             since = None
             continue
         since = begin if since is None or begin in done else since
-        from_ns = max(since, span.begin_ns)
-        if since <= span.until_ns and end - from_ns > found.length_ns:
-            found = Outage(end - from_ns, from_ns, held)
+        from_ns, to_ns = max(since, span.begin_ns), min(end, span.last_ns)
+        if since <= span.until_ns and to_ns - from_ns > found.length_ns:
+            found = Outage(to_ns - from_ns, from_ns, held)
     return found

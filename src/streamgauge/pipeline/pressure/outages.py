@@ -23,7 +23,7 @@ _LANE: Final = (TOPIC, PARTITION)
 _ORDER: Final = f"partition by {TOPIC}, {PARTITION} order by at_ns"
 _FAULT: Final = "fault"
 _TIMES: Final = ("unacked", "unread")
-_FAULTS: Final = pa.schema([(_FAULT, pa.int32()), ("begin_ns", pa.int64()), ("until_ns", pa.int64())])
+_FAULTS: Final = pa.schema([(_FAULT, pa.int32()), *((name, pa.int64()) for name in FaultSpan._fields)])
 _ENDS: Final = pa.schema([(TOPIC, pa.int32()), (PARTITION, pa.int32()), ("end", pa.int64())])
 
 
@@ -45,7 +45,7 @@ class Around:
         return min(fault.begin_ns for fault in self.faults)
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """Columns fault, begin_ns and until_ns."""
+        """Columns fault, begin_ns, until_ns and last_ns."""
         columns = [
             range(len(self.faults)),
             *([getattr(each, name) for each in self.faults] for name in FaultSpan._fields),
@@ -65,7 +65,7 @@ def held_up(spark: SparkSession, sent: DataFrame, received: DataFrame, around: A
     equally long times the first is the larger one) and `held`, all null where nothing was waited for.
     """
     states = _states(_moments(sent, received, around), around.log_ends(spark), around.to_ns)
-    overlaps = "next_ns > begin_ns and least(unacked_ns, unread_ns) <= until_ns"
+    overlaps = "next_ns > begin_ns and at_ns < last_ns and least(unacked_ns, unread_ns) <= until_ns"
     found = states.join(F.broadcast(around.frame(spark)), F.expr(overlaps), "inner").groupBy(_FAULT, *_LANE)
     longest = found.agg(*(F.expr(f"max({_time(name)}) as {name}") for name in _TIMES))
     fields = (f"{name}.{field} as {name}_{field}" for name in _TIMES for field in ("length", "before", "held"))
@@ -74,7 +74,7 @@ def held_up(spark: SparkSession, sent: DataFrame, received: DataFrame, around: A
 
 def _time(name: str) -> str:
     """SQL for a time without something, as it counts for a fault; null where there was none."""
-    return f"""if({name}_ns <= until_ns, struct(next_ns - greatest({name}_ns, begin_ns) as length,
+    return f"""if({name}_ns <= until_ns, struct(least(next_ns, last_ns) - greatest({name}_ns, begin_ns) as length,
         -greatest({name}_ns, begin_ns) as before, waiting as held), null)"""
 
 
@@ -125,7 +125,7 @@ def _states(moments: DataFrame, ends: DataFrame, to_ns: int) -> DataFrame:
         f"max(if(read is not null or was_read, at_ns, null)) {running} as read_ns",
     )  # fmt: skip
     return since.selectExpr(
-        *_LANE, "next_ns", "waiting",
+        *_LANE, "at_ns", "next_ns", "waiting",
         "if(waiting > 0, acked_ns, null) as unacked_ns", "if(behind, read_ns, null) as unread_ns",
     ).where("unacked_ns is not null or unread_ns is not null")  # fmt: skip
 
@@ -134,11 +134,11 @@ def slowest(spark: SparkSession, timed: DataFrame, around: Around) -> DataFrame:
     """By fault and partition: `worst`, the largest response time with producer and sequence of its message, negative.
 
     `timed` has columns topic, partition, producer, seq, from_ns and to_ns. A message counts if it was due within the
-    span of a fault, or was still on its way when that began.
+    span of a fault, or was still on its way when that began; its time counts to the begin of the next fault.
     """
     found = timed.join(F.broadcast(around.frame(spark)), F.expr("from_ns <= until_ns and to_ns >= begin_ns"), "inner")
     worst = found.groupBy(_FAULT, *_LANE).agg(
-        F.expr("max(struct(to_ns - from_ns as took_ns, -producer as producer, -seq as seq)) as worst")
+        F.expr("max(struct(least(to_ns, last_ns) - from_ns as took_ns, -producer as producer, -seq as seq)) as worst")
     )
     return worst.selectExpr(_FAULT, *_LANE, "worst.took_ns", "-worst.producer as producer", "-worst.seq as seq")
 
