@@ -64,7 +64,7 @@ def objective_figure(record: SearchRecord, place: int) -> Figure:
 def way_figure(record: SearchRecord) -> Figure:
     """The values in the order in which they were tried."""
     name, title = "search-way", "The way there"
-    about = "The value of each run in their order: up until one did not hold, between, and down from overload."
+    about = "Doubled until a value does not hold, or halved until one does, then bisected; the last come from overload."
     rows = [
         _about(number, step, record)
         for number, step in enumerate(ended(record), 1)
