@@ -48,6 +48,14 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
             id="hysteresis",
         ),
         pytest.param(
+            record_of((1000, "BHB"), (900, "BHB")),
+            [
+                "Lowest that did not: 900/s (p99 <= 20 ms: 50.0)",
+                "Runs of some values did not agree; at none did all runs hold, and at none all broke.",
+            ],
+            id="nothing is sure",
+        ),
+        pytest.param(
             record_of((1, "bb"), ending="never_held"),
             [
                 "Lowest that did not: 1.00/s (p99 <= 20 ms: 50.0)",
@@ -70,6 +78,15 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
                 "Highest that did not: 3 (p99 <= 20 ms: 50.0)",
             ],
             id="the smallest",
+        ),
+        pytest.param(
+            record_of((4, "h"), (3, "BHB"), (2, "b"), path="load.producers", whole=True, find="smallest"),
+            [
+                "Lowest load.producers that held: 4  (p99 <= 20 ms)",
+                "Highest that did not: 3 (p99 <= 20 ms: 50.0)",
+                "Runs of some values did not agree; all runs held down to 4, and from 2 on all broke.",
+            ],
+            id="the smallest, two of three",
         ),
         pytest.param(
             record_of((1000, "h"), ending="interrupted", reasons=["a run was interrupted"]),

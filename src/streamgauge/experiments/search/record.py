@@ -101,11 +101,9 @@ class SearchRecord(RecordPart):
             brokes = [each.broke for each in found if each.broke is not None]
             held, broke = min(helds) if len(helds) == len(found) else None, min(brokes, default=None)
             return SearchAnswer(held, broke, held, broke)
-        return (
-            answer(self.trials("up"), self.plan, self.trials("down"))
-            if self.start is not None
-            else SearchAnswer(None, None)
-        )
+        if self.start is None:
+            return SearchAnswer(None, None)
+        return answer(self.trials("up"), self.plan, self.trials("down"))
 
     @property
     def stair_trials(self) -> list[StairTrial]:

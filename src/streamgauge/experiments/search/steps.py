@@ -162,7 +162,7 @@ def decided(trials: Sequence[Trial], value: float) -> bool | None:
 
 
 def answer(trials: Sequence[Trial], plan: SearchPlan, down: Sequence[Trial] = ()) -> SearchAnswer:
-    """What the values that are decided say. A value that held on the way `down` broke for no certain reason before.
+    """What the values that are decided say. A value that held on the way `down` did not surely break before.
 
     One that broke on the way down may have held before: the system had not been overloaded yet.
     """

@@ -41,7 +41,7 @@ def _found(record: SearchRecord) -> Iterator[str]:
         because = next((f" ({'; '.join(step.reasons)})" for step in broke if step.reasons), "")
         yield f"{easiest} that did not: {shown_value(found.broke, path)}{because}"
     if (found.surely_held, found.surely_broke) != (found.held, found.broke):
-        yield f"Runs of some values did not agree; {_agreed(found.surely_held, found.surely_broke, path)}."
+        yield f"Runs of some values did not agree; {_agreed(record)}."
     if record.ending == "never_held":
         limit = record.least if record.find == "largest" else record.most
         yield f"No value held, not even the limit of {shown_value(limit, path)}."
@@ -52,10 +52,14 @@ def _found(record: SearchRecord) -> Iterator[str]:
     yield from _down(record)
 
 
-def _agreed(held: float | None, broke: float | None, path: str) -> str:
-    """Up to where all runs of a value held, and from where on none of them did."""
-    up_to = "at none did all runs hold" if held is None else f"all runs held up to {shown_value(held, path)}"
-    return f"{up_to}, and {'at none' if broke is None else f'from {shown_value(broke, path)} on'} all broke"
+def _agreed(record: SearchRecord) -> str:
+    """As far as where all runs of a value held, and from where on none of them did."""
+    found, path, to = record.answer, record.path, "up to" if record.find == "largest" else "down to"
+    held = "at none did all runs hold"
+    if found.surely_held is not None:
+        held = f"all runs held {to} {shown_value(found.surely_held, path)}"
+    broke = "at none" if found.surely_broke is None else f"from {shown_value(found.surely_broke, path)} on"
+    return f"{held}, and {broke} all broke"
 
 
 def _conforming(record: SearchRecord) -> Iterator[str]:
