@@ -215,7 +215,7 @@ FAULT_SCORES = Schema(
 
 FAULT_PARTITIONS = Schema(
     "fault_partitions",
-    "What each fault did to each partition, in the span of the fault.",
+    "What each fault did to each partition, in the span of the fault. Times count to the begin of the next fault.",
     (
         must("fault", _I32, "number of the fault, from 0"), must("topic", _I32, "topic number in run.json"),
         must("partition", _I32, "partition number"),

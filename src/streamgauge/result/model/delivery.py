@@ -210,7 +210,7 @@ class FaultScorecard(Section):
     failed: Count | None
     """Messages that failed; their partitions are not known, and they do not count as waiting."""
     worst_message_ms: Number | None
-    """Largest response time of messages due in the span, or on their way when it began."""
+    """Largest response time, up to the next fault, of messages due in the span or on their way when it began."""
     worst_message: str | None
     """This message, as topic/partition and producer:sequence."""
     p99_before_ms: Number | None
