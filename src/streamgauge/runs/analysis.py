@@ -83,11 +83,11 @@ def report(
     """
     from streamgauge.report.publish import result_of
 
-    for many in (ExperimentFolder(folder.root), SearchFolder(folder.root)):
-        if many.record.exists():
-            what = f"is the folder of a whole {many.command}, not of a run"
-            raise BadInput.single(str(folder.root), what, f"Write its page again: {many.resume}")
     with alone(folder):
+        for many in (ExperimentFolder(folder.root), SearchFolder(folder.root)):
+            if many.record.exists():
+                what = f"is the folder of a whole {many.command}, not of a run"
+                raise BadInput.single(str(folder.root), what, f"Write its page again: {many.resume}")
         result = result_of(folder, progress)
         show(folder, result)
         _publish(folder, result, progress, figures=figures, percentiles=percentiles)
