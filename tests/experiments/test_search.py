@@ -165,8 +165,9 @@ def test_a_known_capacity_is_found_in_nearly_every_case(noise: float, disturbed:
             trials.append(Trial(value, latency <= 20, value < full and (latency > 20 or is_close)))
         found = answer(trials, plan)
         assert found.surely_held is not None
-        right += found.surely_held <= 0.95 * full <= (found.surely_broke or math.inf)
-        widths.append((found.surely_broke or math.inf) / found.surely_held)
+        assert found.surely_broke is not None
+        right += found.surely_held <= 0.95 * full <= found.surely_broke
+        widths.append(found.surely_broke / found.surely_held)
         steps.append(len(trials))
     assert right >= 0.95 * 400
     assert sorted(widths)[200] <= 1.05

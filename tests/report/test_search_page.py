@@ -49,7 +49,7 @@ def test_every_run_that_counts_is_a_point(record: SearchRecord) -> None:
 
 def test_the_bound_and_what_the_answer_lies_between_are_drawn(record: SearchRecord) -> None:
     figure = objective_figure(record, 0)
-    assert figure.data["search_objective_1_bound"] == [{"limit": 20.0, "bound": "p99 <= 20 ms"}]
+    assert figure.data["search_objective_1_bound"] == [{"limit": 20.0, "what": "p99 <= 20 ms", "concept": "target"}]
     # All runs of 1,000 held; one of 1,414 did not, and one of 1,500 held.
     assert figure.data["search_between"] == [{"from": 1000.0, "to": 2000.0}]
     assert "shaded" in figure.about
@@ -65,7 +65,7 @@ def test_what_never_arrived_has_no_point_and_is_told(record: SearchRecord) -> No
     record.steps[2].figures["p99 <= 20 ms"] = None
     figure = objective_figure(record, 0)
     assert len(figure.data["search_objective_1"]) == 7
-    assert "1 whose figure is infinite" in figure.about
+    assert "1 run whose figure is infinite" in figure.about
 
 
 def test_the_share_that_arrived_is_the_lesser_one(record: SearchRecord) -> None:
@@ -87,7 +87,7 @@ def test_each_objective_has_a_figure_and_a_column(record: SearchRecord) -> None:
         each.figures["throughput.acked_per_second >= 500"] = each.acked_per_second or 0
     names = [each.name for each in search_figures(record)]
     assert names == ["search-objective-1", "search-objective-2", "search-way", "search-arrived"]
-    assert objective_figure(record, 1).spec()["layer"][-1]["encoding"]["y"]["title"] == "acked, /s"
+    assert objective_figure(record, 1).spec()["layer"][-1]["encoding"]["y"]["title"] == "acked rate, /s"
     heads, rows = run_table(record)
     assert heads[4:7] == ["load.rate", "p99 <= 20 ms", "throughput.acked_per_second >= 500"]
     assert rows[1] == ["run-1000", "way up", "held", "", "1,000/s", "10.0", "1,000", "1,000/s", "1,000/s"]

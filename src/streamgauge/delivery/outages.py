@@ -14,7 +14,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 
 AFTER_NS: Final = 60 * NS_PER_SECOND
 """What a fault does may show for so long after its end; but not beyond the begin of the next fault."""
-FOREVER_NS: Final = 2**63 - 1
+NEVER_NS: Final = 2**63 - 1
 
 
 class PartitionWait(NamedTuple):
@@ -39,7 +39,7 @@ class FaultSpan(NamedTuple):
 
     begin_ns: int
     until_ns: int
-    last_ns: int = FOREVER_NS
+    last_ns: int = NEVER_NS
     """Until when what waits counts: the begin of the next fault."""
 
 

@@ -10,6 +10,8 @@ from streamgauge.experiments.search.staircase import Conforming, Staircase, Stai
 from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended, next_down
 
 SEARCH_FORMAT: Final = 1
+RATE: Final = "load.rate"
+"""The path of what is searched unless another setting is."""
 StepPhase = Literal["probe", "up", "down", "bound", "step", "finer"]
 StepOutcome = Literal["under_way", "done", "interrupted"]
 
@@ -79,6 +81,11 @@ class SearchRecord(RecordPart):
         assert self.start is not None
         return SearchPlan(self.start, self.least, self.most, self.find, self.width, self.whole)
 
+    @property
+    def done(self) -> list[SearchStep]:
+        """The runs that count."""
+        return [step for step in self.steps if step.outcome == "done"]
+
     def trials(self, phase: StepPhase) -> list[Trial]:
         """What was tried in a phase."""
         return [
@@ -110,8 +117,8 @@ class SearchRecord(RecordPart):
         """The runs of a staircase."""
         return [
             StairTrial(step.phase, step.value, step.least_per_second, bool(step.reached), step.objectives)
-            for step in self.steps
-            if step.outcome == "done" and step.phase not in {"up", "down"}
+            for step in self.done
+            if step.phase not in {"up", "down"}
         ]
 
     @property
@@ -130,8 +137,8 @@ class SearchRecord(RecordPart):
 
         That is a way down that was cut short, and of a search that `failed` the runs that did not finish.
         """
-        for step in self.steps:
-            if failed and step.outcome == "done" and step.acked_per_second is None:
+        for step in self.done:
+            if failed and step.acked_per_second is None:
                 step.outcome = "interrupted"
         if self.trials("down") and next_down(self.trials("down"), self.answer, self.plan) is not None:
             self.down_from = len(self.steps)

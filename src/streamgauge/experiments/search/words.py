@@ -1,13 +1,9 @@
 """A search in words: its values, what a run of it says, and its answer."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, significant, whole
-from streamgauge.experiments.search.record import SearchRecord, SearchStep
-
-RATE: Final = "load.rate"
-"""The path of what is searched unless another setting is."""
+from streamgauge.experiments.search.record import RATE, SearchRecord, SearchStep
 
 
 def shown_value(value: float, path: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from streamgauge.delivery.outages import AFTER_NS, FOREVER_NS, FaultSpan
+from streamgauge.delivery.outages import AFTER_NS, NEVER_NS, FaultSpan
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.pipeline.pressure.scorecard import Cause, Mark, causes
 from streamgauge.pipeline.read.rows import Row
@@ -32,7 +32,7 @@ def spans_of(faults: Iterable[Cause], span: Span) -> list[FaultSpan]:
     found = []
     for fault in faults:
         begin_ns, until_ns = ns(fault.ended if fault.began is None else fault.began), ns(fault.ended) + AFTER_NS
-        next_ns = FOREVER_NS if fault.until is None else ns(fault.until)
+        next_ns = NEVER_NS if fault.until is None else ns(fault.until)
         found.append(FaultSpan(begin_ns, max(begin_ns, min(until_ns, span.to_ns, next_ns)), next_ns))
     return found
 

@@ -1,18 +1,21 @@
 """Figures of a search: each objective over what is searched, the way there, and what arrived of the target rate."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.domain.text.numbers import percent
+from streamgauge.domain.text.numbers import percent, plural
 from streamgauge.experiments.search.objective import parse_objective
-from streamgauge.experiments.search.record import SearchRecord, SearchStep
-from streamgauge.experiments.search.words import RATE, said, shown_figure, shown_value
+from streamgauge.experiments.search.record import RATE, SearchRecord, SearchStep
+from streamgauge.experiments.search.words import said, shown_figure, shown_value
 from streamgauge.report.assemble.steps import ARRIVING
-from streamgauge.report.figures.drawing.figure import SMALLEST_TEXT, Figure, Row, rounded, series_color, tip
-from streamgauge.report.figures.drawing.theme import COLORS, DOTTED, INK
-from streamgauge.report.search.runs import PHASES, ended
+from streamgauge.report.compare.answers import metric_at
+from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
+from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.thresholds import threshold_marks
+from streamgauge.report.search.runs import PHASES
 
 _HEIGHT: Final = 300
 _COLORS: Final[Mapping[str, str]] = {
@@ -21,8 +24,7 @@ _COLORS: Final[Mapping[str, str]] = {
     "did not hold": "red",
     "did not hold, doubtful": "orange",
 }
-_BETWEEN: Final = "search_between"
-_SHADED: Final = " The answer lies in the shaded part, or at its edge."
+_LOG: Final = alt.Scale(type="log", nice=False, padding=16)
 
 
 def search_figures(record: SearchRecord) -> list[Figure]:
@@ -37,45 +39,33 @@ def objective_figure(record: SearchRecord, place: int) -> Figure:
     From `figures` of the runs in search.json; of objectives over windows that is the worst window.
     """
     objective = parse_objective(record.objectives[place])
-    name, title = f"search-objective-{place + 1}", f"{objective.text} by {record.path}"
-    data = name.replace("-", "_")
-    infinite = sum(objective.text in step.figures and step.figures[objective.text] is None for step in ended(record))
-    about = "A point for each run; the dotted line is the bound." + (_SHADED if _between(record) else "")
-    about += f" {infinite} whose figure is infinite have none." if infinite else ""
+    metric = metric_at(objective.path)
+    infinite = sum(each.figures.get(objective.text, 0) is None for each in record.done)
+    about = "A point for each run; the dotted line is the bound."
+    about += f" {infinite} {plural(infinite, 'run')} whose figure is infinite: no point." if infinite else ""
     rows = [
-        {**_about(number, step, record), "figure": rounded(value), "shown": shown_figure(value)}
-        for number, step in enumerate(ended(record), 1)
-        if step.value and step.held is not None and (value := step.figures.get(objective.text))
+        {**row, "figure": rounded(value), "shown": shown_figure(value)}
+        for step, row in _tried(record)
+        if (value := step.figures.get(objective.text))
     ]
+    empty = Figure(f"search-objective-{place + 1}", f"{objective.text} by {record.path}", about)
     if not rows:
-        return Figure(name, title, about, missing="no run has this figure")
-    limit = [{"limit": objective.bound.value, "bound": objective.text}]
-    across = alt.Chart(alt.NamedData(f"{data}_bound")).encode(alt.Y("limit:Q"))
-    line = across.mark_rule(strokeDash=list(DOTTED), strokeWidth=2, color=COLORS["grey"]).encode(tooltip=[tip("bound")])
-    text = across.mark_text(align="left", dx=4, dy=-7, fontSize=SMALLEST_TEXT, color=INK, tooltip=False)
-    unit = "ms" if objective.path.endswith("_ms") else "/s" if objective.path.endswith("_per_second") else ""
-    y = alt.Y("figure:Q", title=", ".join(filter(None, (_short(objective.path), unit))), scale=_log())
-    points = _points(data, rows).encode(_x(record), y, tooltip=_tips(record, "shown", _short(objective.path)))
-    named = text.encode(alt.Text("bound:N"), x=alt.value(0))
-    chart = alt.LayerChart(layer=[*_shade(record), line, named, points]).properties(height=_HEIGHT)
-    return Figure(name, title, about, chart, {data: rows, f"{data}_bound": limit, **_between_data(record)})
+        return replace(empty, missing="no run has this figure")
+    y = alt.Y("figure:Q", title=f"{metric.label}, {metric.unit}" if metric.unit else metric.label, scale=_LOG)
+    limit = {"limit": objective.bound.value, "what": objective.text}
+    return _over_values(empty, record, rows, y, tip("shown", metric.label), limit)
 
 
 def way_figure(record: SearchRecord) -> Figure:
     """The values in the order in which they were tried."""
     name, title = "search-way", "The way there"
     about = "Doubled until a value does not hold, or halved until one does, then bisected; the last come from overload."
-    rows = [
-        _about(number, step, record)
-        for number, step in enumerate(ended(record), 1)
-        if step.value and step.held is not None
-    ]
+    rows = [row for _, row in _tried(record)]
     if not rows:
         return Figure(name, title, about, missing="no run has a value")
-    x = alt.X(
-        "number:Q", title="run", axis=alt.Axis(grid=False, tickMinStep=1), scale=alt.Scale(nice=False, padding=12)
-    )
-    y = alt.Y("value:Q", title=record.path, scale=_log())
+    scale = alt.Scale(nice=False, padding=12)
+    x = alt.X("number:Q", title="run", axis=alt.Axis(grid=False, tickMinStep=1), scale=scale)
+    y = alt.Y("value:Q", title=record.path, scale=_LOG)
     path = alt.Chart(alt.NamedData("search_way")).mark_line(color=COLORS["grey"], opacity=0.5, tooltip=False)
     points = _points("search_way", rows).encode(x, y, tooltip=_tips(record))
     chart = alt.LayerChart(layer=[path.encode(x, y), points]).properties(height=_HEIGHT)
@@ -87,40 +77,47 @@ def arrival_figure(record: SearchRecord) -> Figure:
 
     The lesser of `acked_per_second` and `received_per_second`, by `target_per_second`, of search.json.
     """
-    name, title = "search-arrived", "What arrived of the target rate"
-    about = (
-        f"A point for each run. Below the dotted line, {percent(ARRIVING)}, none holds, whatever its objectives say."
-    )
+    about = f"A point for each run. Below the dotted line, {percent(ARRIVING)}, none holds, whatever objectives say."
     rows = [
-        {**_about(number, step, record), "share": rounded(100 * step.least_per_second / step.target_per_second)}
-        for number, step in enumerate(ended(record), 1)
-        if step.value and step.held is not None and step.target_per_second and step.least_per_second
+        {**row, "share": rounded(100 * step.least_per_second / step.target_per_second)}
+        for step, row in _tried(record)
+        if step.target_per_second and step.least_per_second
     ]
+    empty = Figure("search-arrived", "What arrived of the target rate", about)
     if not rows:
-        return Figure(name, title, about, missing="no run has a target rate")
-    limit = alt.Chart(alt.NamedData("search_arriving")).encode(alt.Y("limit:Q"))
-    line = limit.mark_rule(strokeDash=list(DOTTED), strokeWidth=2, color=COLORS["grey"], tooltip=False)
+        return replace(empty, missing="no run has a target rate")
     y = alt.Y("share:Q", title="arrived, %", scale=alt.Scale(zero=False, padding=12))
-    points = _points("search_arrived", rows).encode(_x(record), y, tooltip=_tips(record, "share", "arrived, %"))
-    chart = alt.LayerChart(layer=[*_shade(record), line, points]).properties(height=_HEIGHT)
-    data: dict[str, Sequence[Row]] = {
-        "search_arrived": rows,
-        "search_arriving": [{"limit": 100 * ARRIVING}],
-        **_between_data(record),
-    }
-    return Figure(name, title, about, chart, data)
+    limit = {"limit": 100 * ARRIVING, "what": percent(ARRIVING)}
+    return _over_values(empty, record, rows, y, tip("share", "arrived, %"), limit)
 
 
-def _about(number: int, step: SearchStep, record: SearchRecord) -> dict[str, object]:
-    assert step.value is not None
-    return {
-        "number": number,
-        "value": rounded(step.value),
-        "tried": shown_value(step.value, record.path),
-        "series": said(step),
-        "phase": PHASES[step.phase],
-        "run": step.folder or "",
-    }
+def _over_values(
+    empty: Figure, record: SearchRecord, rows: Sequence[Row], y: alt.Y, shown: alt.Tooltip, limit: Row
+) -> Figure:
+    """The figure with a point for each row over its value, a line at the limit, and what the answer lies between."""
+    data = empty.name.replace("-", "_")
+    limits: list[Row] = [{**limit, "concept": "target"}]
+    points = _points(data, rows).encode(_x(record, "value"), y, tooltip=[*_tips(record), shown])
+    layers = [*threshold_marks(f"{data}_bound", limits), points]
+    found, about = {data: rows, f"{data}_bound": limits}, empty.about
+    if between := _between(record):
+        shade = alt.Chart(alt.NamedData("search_between")).mark_rect(opacity=0.2, color=COLORS["grey"], tooltip=False)
+        layers = [shade.encode(_x(record, "from"), alt.X2("to:Q")), *layers]
+        found = {**found, "search_between": between}
+        about += " The answer lies in the shaded part, or at its edge."
+    return replace(empty, about=about, chart=alt.LayerChart(layer=layers).properties(height=_HEIGHT), data=found)
+
+
+def _tried(record: SearchRecord) -> list[tuple[SearchStep, dict[str, Any]]]:
+    """The runs that tried a value, each with what every figure shows of it; `number` is its place among all."""
+    return [
+        (step, {
+            "number": number, "value": rounded(step.value), "tried": shown_value(step.value, record.path),
+            "series": said(step), "phase": PHASES[step.phase], "run": step.folder or "",
+        })
+        for number, step in enumerate(record.done, 1)
+        if step.value and step.held is not None
+    ]  # fmt: skip
 
 
 def _points(data: str, rows: Sequence[Row]) -> alt.Chart:
@@ -130,21 +127,14 @@ def _points(data: str, rows: Sequence[Row]) -> alt.Chart:
     return chart.encode(series_color(shown, [COLORS[_COLORS[each]] for each in shown], alt.Legend(orient="top")))
 
 
-def _tips(record: SearchRecord, *figure: str) -> list[alt.Tooltip]:
-    return [
-        tip("tried", record.path), *([tip(*figure)] if figure else []), tip("series", "result"), tip("phase"),
-        tip("number", "run"), tip("run", "folder"),
-    ]  # fmt: skip
+def _tips(record: SearchRecord) -> list[alt.Tooltip]:
+    named = (("tried", record.path), ("series", "result"), ("phase", None), ("number", "run"), ("run", "folder"))
+    return [tip(name, title) for name, title in named]
 
 
-def _log() -> alt.Scale:
-    return alt.Scale(type="log", nice=False, padding=16)
-
-
-def _x(record: SearchRecord, field: str = "value") -> alt.X:
-    about = "messages/s" if record.path == RATE else ""
-    title = ", ".join(filter(None, (record.path, about)))
-    return alt.X(f"{field}:Q", title=title, scale=_log(), axis=alt.Axis(grid=False))
+def _x(record: SearchRecord, field: str) -> alt.X:
+    title = f"{record.path}, messages/s" if record.path == RATE else record.path
+    return alt.X(f"{field}:Q", title=title, scale=_LOG, axis=alt.Axis(grid=False))
 
 
 def _between(record: SearchRecord) -> list[Row]:
@@ -152,19 +142,3 @@ def _between(record: SearchRecord) -> list[Row]:
     found = record.answer
     ends = [each for each in (found.surely_held, found.surely_broke) if each]
     return [{"from": rounded(min(ends)), "to": rounded(max(ends))}] if len(ends) == 2 else []
-
-
-def _between_data(record: SearchRecord) -> dict[str, Sequence[Row]]:
-    return {_BETWEEN: rows} if (rows := _between(record)) else {}
-
-
-def _shade(record: SearchRecord) -> list[alt.Chart]:
-    if not _between(record):
-        return []
-    shade = alt.Chart(alt.NamedData(_BETWEEN)).mark_rect(opacity=0.2, color=COLORS["grey"], tooltip=False)
-    return [shade.encode(_x(record, "from"), alt.X2("to:Q"))]
-
-
-def _short(path: str) -> str:
-    """The path of a figure as an axis has room for it: `p99`, or its last part."""
-    return path.rpartition(".")[2].removesuffix("_ms").removesuffix("_per_second").replace("_", ".", 1)

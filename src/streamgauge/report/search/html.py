@@ -24,7 +24,6 @@ def search_html(record: SearchRecord) -> str:
         name=record.name,
         answer=list(answer_lines(record)),
         counted=counted(record),
-        created=record.created,
         figures=as_placed(figures),
         runs=TextTable(heads, rows, TEXTS),
         scenario=yaml.safe_dump(record.scenario, sort_keys=False, allow_unicode=True),

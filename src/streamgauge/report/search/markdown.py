@@ -1,5 +1,6 @@
 """A search as Markdown, for a pull request."""
 
+from streamgauge.domain.text.numbers import plural
 from streamgauge.experiments.search.record import SearchRecord
 from streamgauge.experiments.search.words import answer_lines
 from streamgauge.report.pages.markdown import escaped, table
@@ -23,4 +24,4 @@ def search_markdown(record: SearchRecord) -> str:
 def counted(record: SearchRecord) -> str:
     """How many runs there were, and how long each measured at least."""
     count = len(record.steps)
-    return f"{count} {'run' if count == 1 else 'runs'} of {record.step_seconds:g} s or longer."
+    return f"{count} {plural(count, 'run')} of {record.step_seconds:g} s or longer."

@@ -19,11 +19,6 @@ TEXTS: Final = 4
 """So many columns of the table are texts, the others figures."""
 
 
-def ended(record: SearchRecord) -> list[SearchStep]:
-    """The runs that count."""
-    return [step for step in record.steps if step.outcome == "done"]
-
-
 def run_table(record: SearchRecord) -> tuple[list[str], list[Sequence[str]]]:
     """The heads, and a row for each run in their order, also of those that were interrupted."""
     heads = ["run", "phase", "result", "because", record.path, *record.objectives, "acknowledged", "received"]

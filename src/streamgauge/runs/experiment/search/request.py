@@ -15,10 +15,9 @@ from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
 from streamgauge.experiments.paths import SearchFolder
 from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
-from streamgauge.experiments.search.record import SearchRecord
+from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find
-from streamgauge.experiments.search.words import RATE
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with

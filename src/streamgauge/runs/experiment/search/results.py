@@ -29,7 +29,7 @@ def search_document(record: SearchRecord) -> dict[str, Any]:
 def write_search_results(folder: SearchFolder, record: SearchRecord) -> None:
     """Write result.json and, where any run has ended, summary.md and report.html; raises RecordError."""
     write_whole(folder.result, json.dumps(search_document(record), indent=2) + "\n")
-    if any(step.outcome == "done" for step in record.steps):
+    if record.done:
         write_whole(folder.summary, search_markdown(record))
         # Figures need a library of their own, which takes long to load.
         from streamgauge.report.search.html import search_html
