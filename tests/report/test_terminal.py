@@ -12,7 +12,7 @@ from streamgauge.domain.latency.percentiles import CDF_EDGES_MS
 from streamgauge.domain.text.bars import ASCII, BLOCKS, Signs
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.pages.markdown import to_markdown
-from streamgauge.report.pages.terminal import summary
+from streamgauge.report.pages.terminal import in_blocks, summary
 from streamgauge.runs.request.percentiles import FIGURES
 from streamgauge.scenario.profile import CLOSED_LOOP
 
@@ -167,6 +167,23 @@ def test_figures_that_have_no_room_stand_below(make: Make, width: int) -> None:
     assert text.count("1,234 to 12,346") == 4 * len(FIGURES)
     heads = [word for line in text.splitlines() for word in line.split() if word.replace(".", "_") in FIGURES]
     assert heads == [name.replace("_", ".") for name in FIGURES]
+
+
+@pytest.mark.parametrize(
+    ("widths", "room", "blocks"),
+    [
+        ([5, 5], 10, [[0, 1]]),
+        ([5, 5, 5, 5, 5, 5], 25, [[0, 1, 2], [3, 4, 5]]),
+        ([5, 5, 5, 5, 5, 5, 5], 25, [[0, 1, 2], [3, 4, 5, 6]]),
+        ([5, 5, 5, 5, 5], 10, [[0], [1, 2], [3, 4]]),
+        # Not even, where the second half has no room.
+        ([1, 1, 1, 1, 6, 6], 10, [[0, 1, 2, 3, 4], [5]]),
+        # What has no room at all stands alone.
+        ([20, 3], 10, [[0], [1]]),
+    ],
+)
+def test_columns_are_spread_evenly(widths: list[int], room: int, blocks: list[list[int]]) -> None:
+    assert in_blocks(widths, room) == blocks
 
 
 def test_other_percentiles_may_be_asked_for(make: Make) -> None:

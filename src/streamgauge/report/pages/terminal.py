@@ -1,5 +1,6 @@
 """The result on one screen: the verdict first, then what was run, what was measured, and where it is kept."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,16 +164,11 @@ class _Latency:
         """The columns of each table: as many as have room, for a figure is never broken."""
         begin = sum(max(len(getattr(line, name)) + GAP for line in self.lines) for name in ("path", "kind"))
         begin += max(min(len(line.reason), _REASON_WIDTH) for line in self.lines)
-        blocks: list[list[int]] = []
-        left = 0
-        for column, head in enumerate(self.heads):
-            wide = max(len(head), *(len(struck(line.figures[column])) for line in self.lines)) + GAP
-            if not blocks or wide > left:
-                blocks.append([])
-                left = room - begin
-            blocks[-1].append(column)
-            left -= wide
-        return blocks
+        wide = (
+            max(len(head), *(len(struck(line.figures[column])) for line in self.lines)) + GAP
+            for column, head in enumerate(self.heads)
+        )
+        return in_blocks(list(wide), room - begin)
 
     def _table(self, columns: Sequence[int], *, reasons: bool) -> Table:
         """A path is named once, in the first of its lines, and so is a reason."""
@@ -190,6 +186,21 @@ class _Latency:
             table.add_row(path, line.kind, *(struck(line.figures[column]) for column in columns), reason)
             above = line
         return table
+
+
+def in_blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The places of columns (at least one) in as few blocks as `room` allows, each with about as many."""
+    blocks: list[list[int]] = []
+    left = 0
+    for place, width in enumerate(widths):
+        if not blocks or width > left:
+            blocks.append([])
+            left = room
+        blocks[-1].append(place)
+        left -= width
+    ends = [len(widths) * count // len(blocks) for count in range(len(blocks) + 1)]
+    even = [list(range(*pair)) for pair in itertools.pairwise(ends)]
+    return even if all(sum(widths[place] for place in block) <= room for block in even) else blocks
 
 
 def _histogram(rows: Sequence[terminal_charts.Bar]) -> RenderableType:
