@@ -55,7 +55,7 @@ class Prometheus:
     def get(self, path: str, **parameters: object) -> Any:
         """The data of an answer of its API."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return json.load(answer)["data"]
 
     def values(self, expression: str, *, seconds: int = 120) -> list[float]:
@@ -68,7 +68,7 @@ class Prometheus:
 
     def _is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=60):
                 return True
         except (urllib.error.URLError, ConnectionError):
             return False

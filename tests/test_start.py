@@ -38,7 +38,7 @@ from streamgauge.__main__ import interruptible, loading
 def test_an_interruption_ends_it_with_its_own_exit_code(program: str, said: str) -> None:
     """While modules are loaded, and afterwards; SIGTERM and a closed terminal end it like Ctrl-C."""
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=120, check=False
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
@@ -48,7 +48,7 @@ def test_impatience_at_the_end_does_not_change_the_exit_code() -> None:
     """The second Ctrl-C may come when the first has ended the run, and the interpreter is about to end."""
     end = "import atexit, sys\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
     program = f"{BEGIN}{end}with loading(): pass\nwith interruptible(): sys.exit(130)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
 
     assert (done.returncode, done.stderr) == (130, "")
 
@@ -57,7 +57,7 @@ def test_a_terminal_that_nobody_hears_of_ends_nothing() -> None:
     """`nohup` has the signal ignored."""
     program = f"{BEGIN}signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     program += "with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGHUP)\nprint('on')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
 
     assert (done.returncode, done.stdout) == (0, "on\n")
 
@@ -73,7 +73,7 @@ sys.argv = ["streamgauge", "scenarios"]
 with loading(): pass
 with interruptible(): main.main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
 
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
@@ -83,10 +83,10 @@ def test_what_a_terminal_tells_everyone_is_for_the_parent_alone() -> None:
     program = "import signal; print(*sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))"
     with not_for_children():
         child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    said, _ = child.communicate(timeout=60)
+    said, _ = child.communicate(timeout=120)
 
     assert said.split() == [str(int(number)) for number in sorted(TOLD_TO_ALL)]
-    assert subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60) == "\n"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True, timeout=120) == "\n"
 
 
 @pytest.mark.parametrize("error", [CtrlC, KeyboardInterrupt])
@@ -114,6 +114,6 @@ def test_an_analysis_that_is_interrupted_says_how_to_go_on(
 def test_a_command_waits_for_nothing_that_it_does_not_need(module: str, heavy: set[str]) -> None:
     """Each call, and each completion, loads the options; each run looks for programs in its specification."""
     program = f"import sys, {module}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
 
     assert heavy & set(done.stdout.split()) == set()

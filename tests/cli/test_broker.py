@@ -177,7 +177,7 @@ def test_a_start_that_is_interrupted_leaves_no_broker(tmp_path: Path) -> None:
         while "starting Apache Kafka" not in (line := process.stderr.readline()):
             assert line, "it ended"
         process.terminate()
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
 
     assert (process.returncode, out) == (130, "")
     assert err.splitlines() == ["stopping at once", "interrupted before the broker was ready; it was stopped"]

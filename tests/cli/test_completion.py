@@ -176,7 +176,7 @@ def test_bash_is_answered(words: list[str], expected: list[str] | None) -> None:
     program = Path(sys.executable).with_name("streamgauge")
 
     done = subprocess.run(
-        [program], capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **asked}
+        [program], capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **asked}
     )
 
     assert done.stdout.split() == (expected or completion.settings(words[-1])), json.dumps(done.stderr)

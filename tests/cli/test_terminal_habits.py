@@ -45,7 +45,7 @@ def test_errors_are_coloured_on_a_terminal_only() -> None:
     red = "\x1b[1;31merror: "
     assert red in on_a_terminal(WRONG)
     assert "\x1b[" not in on_a_terminal(WRONG, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[0m", "")
-    piped = subprocess.run([*PROGRAM, *WRONG], capture_output=True, text=True, timeout=60, check=False)
+    piped = subprocess.run([*PROGRAM, *WRONG], capture_output=True, text=True, timeout=120, check=False)
     assert piped.returncode == 2
     assert piped.stderr.startswith("error: no-such-folder")
     assert "\x1b" not in piped.stdout + piped.stderr
@@ -100,7 +100,7 @@ def test_a_shell_is_told_the_commands(shell: str) -> None:
     }
     program = Path(sys.executable).with_name("streamgauge")
     done = subprocess.run(
-        [program], capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **asked}
+        [program], capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **asked}
     )
     for command in ("run", "report", "runs"):
         assert command in done.stdout

@@ -117,7 +117,7 @@ def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pyte
     both = Barrier(4)
 
     def meet(jar: Jar) -> bytes:
-        both.wait(timeout=10)
+        both.wait(timeout=60)
         return right(jar)
 
     serve(monkeypatch, tmp_path, meet)

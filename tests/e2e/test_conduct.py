@@ -38,7 +38,7 @@ from streamgauge.verdict import checks
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
 STREAMGAUGE = (sys.executable, "-m", "streamgauge")
-PATIENCE_NS = 60 * NS_PER_SECOND
+PATIENCE_NS = 120 * NS_PER_SECOND
 
 
 @dataclass

@@ -122,7 +122,7 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(
         while not has_received(tmp_path) and monotonic_ns() < limit_ns:
             sleep_seconds(0.05)
         sleep_seconds(2)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             metrics = answer.read().decode()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)

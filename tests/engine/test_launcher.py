@@ -17,7 +17,7 @@ from streamgauge.engine.supervise.local import LocalLauncher
 from streamgauge.engine.worker.context import Context
 from streamgauge.record.parts import open_sink
 
-PATIENCE_NS = 60 * NS_PER_SECOND
+PATIENCE_NS = 120 * NS_PER_SECOND
 
 
 @dataclass(frozen=True)

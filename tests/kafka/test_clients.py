@@ -28,7 +28,7 @@ from streamgauge.scenario import Setting
 
 TAG = 77
 PARTITIONS = 4
-PATIENCE_NS = 30_000_000_000
+PATIENCE_NS = 120_000_000_000
 
 
 class Ground(Protocol):
@@ -139,7 +139,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
         yield ModelledGround(tmp_path)
     elif request.param == "mock":
         mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
-        (broker,) = mock.list_topics(timeout=5).brokers.values()
+        (broker,) = mock.list_topics(timeout=30).brokers.values()
         yield KafkaGround(f"{broker.host}:{broker.port}", "contract")
         mock.flush(0)
     else:
@@ -356,7 +356,7 @@ def test_a_commit_that_was_waited_for_is_answered(ground: Ground) -> None:
 @pytest.fixture
 def mock_cluster() -> Iterator[str]:
     mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
-    (broker,) = mock.list_topics(timeout=5).brokers.values()
+    (broker,) = mock.list_topics(timeout=30).brokers.values()
     yield f"{broker.host}:{broker.port}"
     mock.flush(0)
 

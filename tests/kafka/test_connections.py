@@ -31,7 +31,7 @@ Server = Callable[[socket.socket], None]
 @pytest.fixture
 def mock_cluster() -> Iterator[str]:
     mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
-    (broker,) = mock.list_topics("t", timeout=5).brokers.values()
+    (broker,) = mock.list_topics("t", timeout=30).brokers.values()
     yield f"{broker.host}:{broker.port}"
     mock.flush(0)
 

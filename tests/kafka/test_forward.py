@@ -18,7 +18,7 @@ from streamgauge.processes.talk.news import order
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 PARENT = """
 import sys
 from streamgauge.domain import clock

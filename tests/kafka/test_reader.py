@@ -18,7 +18,7 @@ from streamgauge.kafka.clients import stock
 from streamgauge.kafka.clients.reader import KafkaReader
 
 PARTITIONS = 4
-PATIENCE_NS = 30_000_000_000
+PATIENCE_NS = 120_000_000_000
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Ground:
         """Committed offsets of the first partitions of the first topic."""
         asking = ck.Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
         places = [TopicPartition(self.topics[0], partition) for partition in range(count)]
-        offsets = [each.offset for each in asking.committed(places, timeout=10)]
+        offsets = [each.offset for each in asking.committed(places, timeout=60)]
         asking.close()
         return offsets
 
@@ -73,7 +73,7 @@ class Ground:
 def mock() -> Iterator[Ground]:
     """librdkafka's mock cluster."""
     client = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
-    (broker,) = client.list_topics(timeout=5).brokers.values()
+    (broker,) = client.list_topics(timeout=30).brokers.values()
     yield Ground(f"{broker.host}:{broker.port}", ("first", "second"))
     client.flush(0)
 

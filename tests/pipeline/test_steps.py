@@ -66,7 +66,7 @@ def test_steps_begin_in_their_order() -> None:
 
 
 def test_two_steps_that_do_not_need_each_other_go_on_side_by_side() -> None:
-    meet = threading.Barrier(2, timeout=10)
+    meet = threading.Barrier(2, timeout=60)
     steps = [Step(name, (), lambda _: meet.wait()) for name in ("left", "right")]
     carry_out(steps, NO_INPUTS, 2, never)
     assert not meet.broken

@@ -83,7 +83,7 @@ def test_metrics_are_served_until_the_report_is_written(tmp_path: Path, monkeypa
         yield RunFolder(tmp_path)
 
     def analyse(*_: object, **__: object) -> Exit:
-        with socket.create_connection(("127.0.0.1", metrics.port), timeout=5):
+        with socket.create_connection(("127.0.0.1", metrics.port), timeout=60):
             served.append(True)
         return Exit.DONE
 
@@ -95,7 +95,7 @@ def test_metrics_are_served_until_the_report_is_written(tmp_path: Path, monkeypa
 
     assert served
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", metrics.port), timeout=5)
+        socket.create_connection(("127.0.0.1", metrics.port), timeout=60)
 
 
 def test_a_run_keeps_its_folder_until_its_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def log_holds(folder: RunFolder, facts: RunFacts, bootstrap: str) -> list[str]:
 
 def topics_of(bootstrap: str) -> list[str]:
     """Names of the topics of a cluster."""
-    return list(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics)
+    return list(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=60).topics)
 
 
 def read_log(facts: RunFacts, bootstrap: str) -> dict[tuple[int, int], Stamp]:
@@ -159,7 +159,7 @@ def read_log(facts: RunFacts, bootstrap: str) -> dict[tuple[int, int], Stamp]:
         left: dict[int, int] = {}
         places = []
         for partition in range(topic.partitions or 0):
-            begin, end = reader.get_watermark_offsets(ck.TopicPartition(topic.name, partition), timeout=10)
+            begin, end = reader.get_watermark_offsets(ck.TopicPartition(topic.name, partition), timeout=60)
             if begin < end:
                 left[partition] = end - 1
                 places.append(ck.TopicPartition(topic.name, partition, begin))

@@ -31,7 +31,7 @@ def metrics() -> Iterator[Metrics]:
 
 
 def text_of(metrics: Metrics) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{metrics.port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{metrics.port}/metrics", timeout=60) as answer:
         text: str = answer.read().decode()
         return text
 
@@ -161,10 +161,10 @@ def test_it_listens_on_loopback_and_stops(metrics: Metrics) -> None:
     """Nobody answers afterwards."""
     with Metrics("second", None, scheduled=False) as second:
         port = second.port
-        with socket.create_connection(("127.0.0.1", port), timeout=5):
+        with socket.create_connection(("127.0.0.1", port), timeout=60):
             pass
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+        socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 @pytest.mark.parametrize(
