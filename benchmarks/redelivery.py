@@ -117,7 +117,7 @@ def _outcomes(ran: Ran) -> dict[str, int]:
 
 
 def _lateness_ms(ran: Ran) -> Float64s:
-    """From the deadline of each delivery to the begin of the next of the same message."""
+    """From the deadline of each delivery to the start of the next of the same message."""
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
     producers, seqs, numbers, received_ns = ran.column("received", "producer", "seq", "delivery_count", "received_ns")
     acknowledge = (ran.facts.profile or {})["consume"]["acknowledge"]

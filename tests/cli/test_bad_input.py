@@ -133,7 +133,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     (f"name: x\nload: {{rate: {DIGITS}}}\n", ("mine.yaml:2:14:", "a number of 5000 digits")),
     (f"name: x\nseed: 0x{'f' * 5000}\n", ("mine.yaml:2:7:", "a number of 5002 digits")),
     ("name: x\nseed: 0b_\n", ("mine.yaml:2:7: not YAML: not a number",)),
-    ("about: &n [*n]\nname: x\n", ("about: [[", "should be a text")),
+    ("about: &n [*n]\nname: x\n", ("about: [[", "should be text")),
     # Names.
     ("about: no name\n", ("name: is missing. Add it",)),
     ("name: Upper Case\n", ("name: 'Upper Case': ", *ALLOWED_NAME)),
@@ -143,16 +143,16 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ('name: "x\\n"\n', ("name: 'x\\n': ", *ALLOWED_NAME)),
     ("name: ''\n", ("name: '': should have at least 1 character", "lower-case letters")),
     (f"name: {'a' * 101}\n", ("name: 'aaaa", "should have at most 100 characters")),
-    ("name: 5\n", ("name: 5: should be a text. Quote it",)),
-    ("name: null\n", ("name: null: should be a text",)),
-    ("name: x\nabout: [a]\n", ("about: ['a']: should be a text",)),
+    ("name: 5\n", ("name: 5: should be text. Quote it",)),
+    ("name: null\n", ("name: null: should be text",)),
+    ("name: x\nabout: [a]\n", ("about: ['a']: should be text",)),
     # Keys.
     ("name: x\nlaod: {}\n", ("laod: no such key. Did you mean `load`?",)),
     ("name: x\nzzz: 1\n", ("zzz: no such key. Known keys here: name, about, topic, cluster, load",)),
     ("name: x\nload: {sise: 10}\n", ("load.sise: no such key. Did you mean `size`?",)),
     ("name: x\nphases: {meassure: 10s}\n", ("phases.meassure: no such key. Did you mean `measure`?",)),
-    ("name: x\n1: 2\n", ("1: a key must be a text. Quote it",)),
-    ("name: x\nload: {client: {1: 2}}\n", ("load.client.1: a key must be a text. Quote it",)),
+    ("name: x\n1: 2\n", ("1: a key must be text. Quote it",)),
+    ("name: x\nload: {client: {1: 2}}\n", ("load.client.1: a key must be text. Quote it",)),
     # Parts.
     ("name: x\nload:\n", ("load: null: no value. Write `off`, or leave the key out",)),
     ("name: x\nconsume: null\n", ("consume: null: no value. Write `off`, or leave",)),
@@ -316,7 +316,7 @@ def test_aliases_that_multiply_are_told_in_a_few_words(call: Call, bomb: str) ->
     """A few hundred bytes that stand for gigabytes."""
     Path("mine.yaml").write_text(f"{bomb}name: *i\n")
 
-    holds(refused(call, "run", "mine.yaml", faults=10), ("name: ", "should be a text", "b: no such key"))
+    holds(refused(call, "run", "mine.yaml", faults=10), ("name: ", "should be text", "b: no such key"))
 
 
 SETTINGS: list[tuple[str, tuple[str, ...]]] = [

@@ -54,7 +54,7 @@ def test_a_partition_is_unwritable_while_messages_wait_and_none_is_acknowledged(
         # On its way when the next fault begins, it waits for that one.
         ([acked(110, 150), acked(199, 900)], Outage(40, 110, 1)),
         ([acked(199, 900)], Outage(1, 199, 1)),
-        # What this fault holds up counts to the begin of the next.
+        # What this fault holds up counts to the start of the next.
         ([acked(110, 900), acked(150, 900)], Outage(90, 110, 2)),
         ([acked(200, 900)], NOTHING),
     ],

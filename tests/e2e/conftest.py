@@ -1,6 +1,5 @@
 """What tests of the whole program share: calls in this process, and one warm Spark session to analyse with."""
 
-import functools
 import secrets
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.e2e.program import PRIME_SECONDS
+from tests.e2e.program import brief
 
 from streamgauge.cli.main import main
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -37,7 +36,7 @@ Call = Callable[..., Said]
 def _prime_briefly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs in this process warm their broker up for a moment only, except where latencies are compared."""
     if not any(map(request.node.get_closest_marker, ("timing", "soak"))):
-        monkeypatch.setattr("streamgauge.runs.conduct.target.prime", functools.partial(prime, seconds=PRIME_SECONDS))
+        monkeypatch.setattr("streamgauge.runs.conduct.target.prime", brief(prime))
 
 
 @pytest.fixture(scope="session")

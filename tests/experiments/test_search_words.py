@@ -24,7 +24,7 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
             [
                 "Highest load.rate that held: 1,000/s  (p99 <= 20 ms)",
                 "Lowest that did not: 1,040/s (p99 <= 20 ms: 50.0)",
-                "Runs of some values did not agree; all runs held up to 1,000/s, and from 1,144/s on all broke.",
+                "Runs of some values did not agree; all runs held up to 1,000/s, and no run held from 1,144/s on.",
             ],
             id="two of three",
         ),
@@ -33,7 +33,7 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
             [
                 "Highest load.rate that held: 1,000/s  (p99 <= 20 ms)",
                 "Lowest that did not: 1,040/s (p99 <= 20 ms: 50.0)",
-                "Runs of some values did not agree; all runs held up to 1,000/s, and at none all broke.",
+                "Runs of some values did not agree; all runs held up to 1,000/s, and some run held at every value.",
                 "After overload it held again at 1,040/s.",
             ],
             id="it held on the way down",
@@ -51,7 +51,7 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
             record_of((1000, "BHB"), (900, "BHB")),
             [
                 "Lowest that did not: 900/s (p99 <= 20 ms: 50.0)",
-                "Runs of some values did not agree; at none did all runs hold, and at none all broke.",
+                "Runs of some values did not agree; no value held in all runs, and some run held at every value.",
             ],
             id="nothing is sure",
         ),
@@ -84,7 +84,7 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
             [
                 "Lowest load.producers that held: 4  (p99 <= 20 ms)",
                 "Highest that did not: 3 (p99 <= 20 ms: 50.0)",
-                "Runs of some values did not agree; all runs held down to 4, and from 2 on all broke.",
+                "Runs of some values did not agree; all runs held down to 4, and no run held from 2 on.",
             ],
             id="the smallest, two of three",
         ),

@@ -13,10 +13,10 @@ from streamgauge.kafka.metadata.leadership import KafkaLeadership
 
 SECONDS = 0.3
 CALLS: list[tuple[Callable[[KafkaLeadership], object], str]] = [
-    (lambda asked: asked.controller(), "the controller was not told"),
+    (lambda asked: asked.controller(), "the controller could not be determined"),
     (lambda asked: asked.reassign({PartitionPlace("t", 0): (1, 2)}), "replicas could not be reassigned"),
     (lambda asked: asked.elect_preferred([PartitionPlace("t", 0)]), "preferred leaders could not be elected"),
-    (lambda asked: asked.coordinator("g"), "the coordinator of g was not told"),
+    (lambda asked: asked.coordinator("g"), "the coordinator of g could not be determined"),
     (lambda asked: asked.partitions(), "leaders were not read"),
 ]
 

@@ -31,7 +31,7 @@ def both(begin: float, end: float, kind: str, target: str) -> list[dict[str, Any
         # Over when it happens, if nobody undoes it.
         ([mark(10, "kill", "consumer-0")], [("consumer-0", 15, 75)]),
         (both(10, 14, "kill", "broker-2"), [("broker-2", 15, 79)]),
-        # Not beyond the begin of the next fault, nor the end of the run.
+        # Not beyond the start of the next fault, nor the end of the run.
         (
             both(10, 12, "pause", "broker-1") + both(30, 170, "black-hole", "clients-broker-1"),
             [("broker-1", 15, 35), ("clients-broker-1", 35, 200)],

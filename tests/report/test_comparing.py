@@ -224,7 +224,7 @@ def test_what_other_figures_show_is_explored_and_says_so(run: Make) -> None:
     runs = acks(run, {"1": slower(), "all": slower(1.3)})
     found = together(runs, "latency.end_to_end.response.p50_ms")
     text = comparison_text(found, colour=False, width=100)
-    assert "Explored, not declared: by chance alone, one figure in twenty would differ." in text
+    assert "Exploratory, not chosen in advance: by chance alone, one figure in twenty would differ." in text
     assert "times slower than acks=1 at end-to-end response p99" in text
     assert "Explored" not in comparison_text(together(runs), colour=False)
 

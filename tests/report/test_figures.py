@@ -104,7 +104,7 @@ def older(_facts: Row, tables: Tables) -> None:
             "there were too many workers, or the run was analysed by an older version",
         ),
         (without("topics"), throughput.by_topic, "the run has one topic"),
-        (untold, client.requests, "clients told nothing of themselves, or the run was analysed by an older version"),
+        (untold, client.requests, "the clients reported no statistics, or the run was analysed by an older version"),
         (without("throughput", scope="window"), over_time.rates, "there is no data"),
     ],
 )

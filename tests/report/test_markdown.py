@@ -54,7 +54,7 @@ Checks: 1 passed, 2 failed, 1 warned.
 | end-to-end | response | ~~3.00~~ | ~~4.50~~ | ~~> 6.00~~ | - | ~~18.0~~ | ~~2.00~~ | needs 10,000 samples, has 900 |
 | end-to-end | service | ~~3.00~~ | ~~4.50~~ | ~~6.00~~ | ~~7.50~~ | ~~18.0~~ | ~~2.00~~ |  |
 
-`>`: messages that never arrived are counted at their age, so the figure may be higher.
+`>`: messages that never arrived count with their age at the end, so the figure may be higher.
 
 ### Delivery
 

@@ -78,7 +78,7 @@ def test_hysteresis_goes_on_at_half_of_its_lag_unless_it_is_told_where() -> None
         ({"faults": [{"at": "1s", "kind": "kill", "target": "consumer"}]}, "faults.0.target", "not a fault target"),
         ({"faults": [{"at": "1s", "kind": "kill", "target": "consumer-2"}]}, "faults.0.target", "the run has 2"),
         ({"faults": [{"at": "1s", "kind": "kill", "target": "controller"}]}, "faults.0.target", "the run has none"),
-        ({"faults": [{"at": "1s", "kind": "kill", "target": "broker"}]}, "faults.0", "is restarted"),
+        ({"faults": [{"at": "1s", "kind": "kill", "target": "broker"}]}, "faults.0", "a time until it starts"),
         ({"faults": [{"at": "30s", "kind": "kill", "target": "producers"}]}, "faults.0.at", "after the measure"),
         ({"faults": [{"at": "29s", "kind": "pause", "target": "producers", "for": "2s"}]}, "faults.0.for", "after the"),
         ({"faults": [{"at": "2s", "kind": "pause", "target": "broker", "for": "9s"},

@@ -87,7 +87,7 @@ def test_all_that_it_does_not_go_together_with_is_told_at_once() -> None:
         "retry topics and a pipeline cannot be combined",
         "2 groups: each group would need retry topics of its own",
         "never: a message is acknowledged by a commit",
-        "nothing is delivered again after a timeout with acknowledge: retry, which has no timeout",
+        "acknowledge: retry has no timeout, of which `by` is a multiple",
         "a message that is left out neither succeeds nor fails",
         "messages that are delivered again take further ones",
         "a compacted topic may lose messages",

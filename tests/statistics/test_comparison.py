@@ -97,7 +97,9 @@ def test_of_a_variant_that_lost_more_than_a_fifth_of_its_runs_nothing_is_said() 
         pair = (variant("lz4", BASE[:5]), variant("zstd", scaled(1.2), left_out))
         [found] = compared([pair], "interleaved")
         assert found.verdict == verdict
-    assert found.because == ("2 of 7 runs of zstd did not finish or are not believed: the others are a selection",)
+    assert found.because == (
+        "2 of 7 runs of zstd did not finish or are not believed: the rest may be a biased selection",
+    )
     [found] = compared([(variant("lz4", BASE[:5]), variant("zstd", [], 2))], "unknown")
     assert found.because == ("2 of 2 runs of zstd did not finish or are not believed",)
 
@@ -166,7 +168,7 @@ def test_several_comparisons_are_adjusted_for_each_other() -> None:
     assert found.p is not None
     assert found.verdict == "not_shown"
     assert found.adjusted_p == pytest.approx(5 * found.p)
-    assert found.because == ("it would be shown by itself, but not as one of several comparisons",)
+    assert found.because == ("it would be shown on its own, but not after the correction for several comparisons",)
 
 
 def test_ranks_of_a_large_family_need_more_runs() -> None:

@@ -33,16 +33,20 @@ def comparison(verdict: Shown, effect: Effect | None = RATIO, pairs: int | None 
             False,
             "p99 of zstd is 3 to 9 lower than that of lz4",
         ),
-        (comparison("not_shown"), True, "no difference of p99 shown between lz4 and zstd; 5 rounds could show 15 %"),
+        (
+            comparison("not_shown"),
+            True,
+            "no difference in p99 shown between lz4 and zstd; 5 rounds could show a difference of 15 %",
+        ),
         (
             comparison("not_shown", RATIO, None),
             True,
-            "no difference of p99 shown between lz4 and zstd; 5 and 6 runs could show 15 %",
+            "no difference in p99 shown between lz4 and zstd; 5 and 6 runs could show a difference of 15 %",
         ),
         (
             comparison("not_shown", Effect(0, -1, 1, is_ratio=False)),
             True,
-            "no difference of p99 shown between lz4 and zstd; 5 rounds could show 1.15",
+            "no difference in p99 shown between lz4 and zstd; 5 rounds could show a difference of 1.15",
         ),
         (
             comparison("no_verdict", RATIO, 2, "too few", "and bad"),

@@ -1201,7 +1201,7 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (),
             "machine_cpu",
-            "machine idle 40 % of the time, steal time 0.10 %, used by other processes 0.10 cores",
+            "machine idle 40 % of the time, steal time 0.10 %, other processes used 0.10 cores",
         ),
         ((used("host", steal_share=None, cpu_cores=None),), "machine_cpu", "machine idle 40 % of the time"),
         ((), "cpu_quota", "no CPU quota"),

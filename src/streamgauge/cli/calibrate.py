@@ -28,7 +28,7 @@ QUICK_SECONDS: Final = 2.0
 MOST: Final = 1_000_000
 """The highest rate that may be asked for."""
 UNTESTED: Final = """\
-Error: measured less planted. Not tested by this: librdkafka's threads when they wait for a core, how its fetches wake
+Error = measured - planted. Not tested by this: librdkafka's threads when they wait for a core, how its fetches wake
 up, and the broker. Errors of latency include what other load on this machine did meanwhile."""
 ABREAST: Final = 3
 """So many rates fit side by side."""

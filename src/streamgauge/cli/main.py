@@ -262,7 +262,7 @@ def experiment(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Go on with the experiment in this folder.",
+            help="Resume the experiment in this folder.",
             show_default=False,
             rich_help_panel=EXPERIMENT,
         ),
@@ -278,7 +278,7 @@ def experiment(
     """Run variants of a scenario in turn, and compare them.
 
     Each round runs all variants in a random order, and the next round in its reverse, so that a drift of the machine
-    touches all alike. Five rounds are the least for a verdict. Ctrl-C keeps what is done; `--resume` goes on.
+    affects all alike. A verdict needs at least five rounds. Ctrl-C keeps what is done; `--resume` goes on.
 
     Example: `streamgauge experiment sweep-compression --repeat 10`
 
@@ -332,8 +332,8 @@ def sweep(
 ) -> None:
     """Run an experiment without a file: vary settings of a scenario.
 
-    Each round runs all variants in a random order, and the next round in its reverse. Five rounds are the least for a
-    verdict. After Ctrl-C, go on with `streamgauge experiment --resume DIR`.
+    Each round runs all variants in a random order, and the next round in its reverse. A verdict needs at least five
+    rounds. After Ctrl-C, resume with `streamgauge experiment --resume DIR`.
 
     Example: `streamgauge sweep baseline --vary load.size=64,1KiB --repeat 10`
 
@@ -446,7 +446,7 @@ def search(
     resume: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Go on with the search in this folder.", show_default=False, rich_help_panel=OUTPUT
+            metavar="DIR", help="Resume the search in this folder.", show_default=False, rich_help_panel=OUTPUT
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -456,12 +456,12 @@ def search(
     allow_code: AllowCodeOption = False,
     trust: TrustOption = None,
 ) -> None:
-    """Search the highest rate at which objectives hold.
+    """Search for the highest rate at which the objectives hold.
 
     Any other setting can be searched, too. Doubles the rate until a run does not hold, then bisects. A run holds if
     its objectives do, at least 99 % of the target rate arrives, nothing is lost, and messages do not pile up. A
-    doubtful rate is decided by two of three runs. Afterwards it goes down from overload, to see whether the system
-    recovers. Ctrl-C keeps what is done; `--resume` goes on.
+    doubtful rate is decided by two of three runs. Afterwards it lowers the rate from overload, to see whether the
+    system recovers. Ctrl-C keeps what is done; `--resume` goes on.
 
     Example: `streamgauge search baseline --objective 'p99 <= 20 ms'`
 
@@ -865,8 +865,8 @@ def compare(
 ) -> None:
     """Compare runs: in what they differ, and by how much.
 
-    Runs of the same settings are one variant. If all have the same, the runs of each RUN are one. Says that variants
-    differ only if the runs show it; five runs of each are the least.
+    Runs with the same settings form a variant. If all settings are the same, each RUN forms one. Variants are said to
+    differ only if the runs show it, which takes at least five runs of each.
 
     Example: `streamgauge compare runs/before runs/after`
     """
@@ -987,7 +987,7 @@ def import_(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make runs of results of other tools, to compare them.
+    """Import results of other tools as runs, to compare them.
 
     Takes HdrHistogram logs and percentiles, jHiccup logs, and results of tussle, OpenMessaging Benchmark, Kafka's
     perf-test tools, SSP_kafka, KafkaBench, Trogdor, mqperf, k6 and tlp-stress, and tables of samples. The runs are
@@ -1046,10 +1046,10 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.", rich_help_panel=OUTPUT)] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask runs a question in SQL.
+    """Query runs in SQL.
 
-    Tables of the analysis are views of their names, recorded rows are `events_sent`, `events_received` and so on; each
-    has a column `run`. Experiments also have `runs`, `metrics`, `variants` and `pairs`.
+    Tables of the analysis are views with the same names. Recorded rows are `events_sent`, `events_received` and so on.
+    Each has a column `run`. Experiments also have `runs`, `metrics`, `variants` and `pairs`.
 
     Example: `streamgauge sql runs "select run, second, p99_ms from latency"`
     """
@@ -1097,7 +1097,7 @@ def check(
         list[Path],
         typer.Option(
             metavar="RUN",
-            help="Compare with this experiment, run, folder of runs, result.json, or saved baseline. May be repeated.",
+            help="Compare with this experiment, run, folder of runs, result.json, or saved baseline. Repeatable.",
             show_default=False,
             autocompletion=completion.run_folders,
         ),
@@ -1106,7 +1106,7 @@ def check(
         list[str],
         typer.Option(
             metavar="FIGURE=SHARE",
-            help="How much worse a figure may be, e.g. `p99=10%` or `received=2%`. May be repeated.",
+            help="How much worse a figure may be, e.g. `p99=10%` or `received=2%`. Repeatable.",
             show_default=False,
         ),
     ],
@@ -1118,8 +1118,9 @@ def check(
 ) -> None:
     """Check that runs are no worse than a baseline, within limits.
 
-    The 95 % interval of the ratio decides, so one noisy run closes no gate. Of experiments, each variant is compared
-    with its own, by pairs of rounds where both took turns. In GitHub Actions, adds annotations and a summary.
+    The 95 % interval of the ratio decides, so one noisy run fails no check. In experiments, each variant is compared
+    with the same variant of the baseline, paired by round if the runs of both alternated. In GitHub Actions, adds
+    annotations and a summary.
 
     Example: `streamgauge check runs/now --baseline runs/before --max-worse p99=10%`
 

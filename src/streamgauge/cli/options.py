@@ -102,7 +102,7 @@ AllowResetOption = Annotated[
 MetricOption = Annotated[
     str | None,
     typer.Option(
-        metavar="PATH", help="Figure that decides: its path in result.json.", show_default="p99 of the response time"
+        metavar="PATH", help="Figure to compare, by its path in result.json.", show_default="p99 of the response time"
     ),
 ]
 RepeatOption = Annotated[

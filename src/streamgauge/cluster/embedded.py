@@ -26,6 +26,7 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.identity import identify
 from streamgauge.processes.jvm.archive import Archive, archive_of
+from streamgauge.processes.jvm.compilers import CompilerTime
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Check, Progress, no_check
 from streamgauge.processes.places import archive_folder
@@ -115,6 +116,10 @@ class EmbeddedCluster:
     def lost(self) -> list[str]:
         """In words, how nodes ended that nobody had ended."""
         return [told for each in self.nodes if not each.is_down_on_purpose and (told := each.how_ended())]
+
+    def compiler_time(self) -> CompilerTime:
+        """The CPU time that its nodes' JVMs use to compile their code."""
+        return CompilerTime(each.pid for each in self.nodes)
 
     def compile_when_idle(self) -> None:
         """From now on nodes compile their code when nobody else wants a core; not so in a later life of theirs."""

@@ -2,7 +2,7 @@
 
 A partition is *unwritable* while a message of it waits for its acknowledgement and none comes, *unreadable* while a
 message that was acknowledged lies above all that were delivered and nothing is delivered. What counts of a fault is the
-longest such time that overlaps its span, counted from its begin at the earliest, and to the begin of the next fault at
+longest such time that overlaps its span, counted from its begin at the earliest, and to the start of the next fault at
 the latest: a message that is on its way when that begins may wait for it.
 """
 
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from streamgauge.domain.clock import NS_PER_SECOND
 
 AFTER_NS: Final = 60 * NS_PER_SECOND
-"""What a fault does may show for so long after its end; but not beyond the begin of the next fault."""
+"""What a fault does may show for so long after its end; but not beyond the start of the next fault."""
 NEVER_NS: Final = 2**63 - 1
 
 
@@ -40,7 +40,7 @@ class FaultSpan(NamedTuple):
     begin_ns: int
     until_ns: int
     last_ns: int = NEVER_NS
-    """Until when what waits counts: the begin of the next fault."""
+    """Until when what waits counts: the start of the next fault."""
 
 
 class Outage(NamedTuple):

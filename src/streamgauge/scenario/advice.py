@@ -32,8 +32,8 @@ def _of_load(load: Load) -> Iterator[str]:
     if linger == 0 and (in_flight is None or in_flight > _FEW_IN_FLIGHT) and rate and rate >= BUSY_PER_SECOND:
         yield (
             f"load.client.linger.ms: 0 at {per_second(rate)} sends a request for nearly every message; at 10,000/s "
-            "that was measured to cost a broker a whole core and a median of 200 ms. Write 1 (about 1 ms), or bound "
-            "max.in.flight.requests.per.connection to 5"
+            "this was measured to cost a broker a whole core, and a median latency of 200 ms. Write 1 (about 1 ms), or "
+            "bound max.in.flight.requests.per.connection to 5"
         )
 
 

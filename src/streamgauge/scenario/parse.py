@@ -146,11 +146,11 @@ def _said(kind: str, path: Sequence[str], given: str, detail: ErrorDetails, mend
         case "missing":
             return "is missing", "Add it"
         case "invalid_key":
-            return "a key must be a text", _QUOTES
+            return "a key must be text", _QUOTES
         case "model_type" | "dict_type":
             what, mend = "not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
         case "string_type":
-            what, mend = "should be a text", _QUOTES
+            what, mend = "should be text", _QUOTES
         case "string_pattern_mismatch":
             what = "not in an allowed form"
         case "int_type" | "int_parsing" | "int_from_float":

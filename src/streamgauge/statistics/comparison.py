@@ -17,7 +17,7 @@ from streamgauge.statistics.shift import Shift, has_outliers, paired_t, rank_sum
 Shown = Literal["higher", "lower", "not_shown", "no_verdict"]
 RunOrder = Literal["interleaved", "blocks", "as-written", "unknown"]
 
-SENSITIVE: Final = "with the other ends of their intervals, the runs would say something else"
+SENSITIVE: Final = "the verdict would change if figures lay at other points of their intervals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _unfit(variant: Variant) -> Iterable[str]:
     if variant.is_selected:
         total = len(variant.runs) + variant.left_out
         lost = f"{variant.left_out} of {total} runs of {variant.name} did not finish or are not believed"
-        yield f"{lost}: the others are a selection" if variant.runs else lost
+        yield f"{lost}: the rest may be a biased selection" if variant.runs else lost
 
 
 def _of_order(order: RunOrder) -> Iterable[str]:
@@ -253,7 +253,7 @@ def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float,
     if found.flip_p is not None and (found.flip_p <= level) != ((found.p or 0.0) <= level):
         because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
     if found.p is not None and found.p <= level < adjusted_p:
-        because.append("it would be shown by itself, but not as one of several comparisons")
+        because.append("it would be shown on its own, but not after the correction for several comparisons")
     if _turns(one, other, family, verdict):
         because.append(SENSITIVE)
     return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))

@@ -17,7 +17,7 @@ def sentence(found: Comparison, label: str, *, is_duration: bool = False) -> str
     if found.verdict == "no_verdict":
         return f"no verdict on {label} of {found.other} and {found.one}: {'; '.join(found.because)}"
     if found.verdict == "not_shown":
-        return f"no difference of {label} shown between {found.one} and {found.other}; {_could(found)}{notes}"
+        return f"no difference in {label} shown between {found.one} and {found.other}; {_could(found)}{notes}"
     assert found.effect is not None
     if not found.effect.is_ratio:
         low, high = sorted(abs(end) for end in _ends(found.effect))
@@ -44,4 +44,4 @@ def _could(found: Comparison) -> str:
     assert found.effect is not None
     runs = f"{found.pairs} rounds" if found.pairs is not None else f"{found.runs[0]} and {found.runs[1]} runs"
     size = percent(found.could_show - 1) if found.effect.is_ratio else f"{found.could_show:.3g}"
-    return f"{runs} could show {size}"
+    return f"{runs} could show a difference of {size}"

@@ -37,7 +37,9 @@ def _by_interval(judged: ExpectationResult, figure: FigureTrust) -> ExpectationR
         return judged if figure.trust == "believed" else _undecided(judged, "the figure is not believed")
     passed = parse_bound(judged.wanted).decides(figure.low, figure.high)
     if passed is None:
-        return _undecided(judged, f"without the instrument it lies {_between(figure)}: some of these values pass")
+        return _undecided(
+            judged, f"without the effect of the instrument it lies {_between(figure)}: only some of these values pass"
+        )
     return judged.model_copy(update={"passed": passed})
 
 

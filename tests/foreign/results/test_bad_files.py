@@ -65,9 +65,9 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
     yield "binary", bytes(range(256)) * 8, "no text"
     yield "zeros", b"abc\0def", "bytes of value 0"
     yield "other encoding", "Verz\u00f6gerung".encode("utf-16"), "no text"
-    yield "prose", b"hello world\n", "no format that is known"
-    yield "other JSON", b'{"a": 1}', "no format that is known"
-    yield "a list", b"[1, 2]", "no format that is known"
+    yield "prose", b"hello world\n", "an unknown format"
+    yield "other JSON", b'{"a": 1}', "an unknown format"
+    yield "a list", b"[1, 2]", "an unknown format"
     for name in JSONS:
         yield f"cut off {name}", text(name)[:-40], "no complete JSON"
         yield f"two of {name}", text(name) * 2, "no complete JSON"
@@ -75,11 +75,11 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
     yield "no rate", changed("omb.json", "publishRate", to=[]), "no publishRate"
     yield "rates of text", changed("omb.json", "publishRate", to="fast"), "no list of numbers"
     yield "rate below 0", changed("omb.json", "publishRate", to=[-1]), "cannot be below 0"
-    yield "rate of nothing", changed("omb.json", "publishRate", to=[float("nan")]), "no number that it may be"
-    yield "rate without end", changed("omb.json", "publishRate", to=[float("inf")]), "no number that it may be"
-    yield "rate of 10^300", changed("omb.json", "publishRate", to=[1e300]), "no number that it may be"
-    yield "true rate", changed("omb.json", "publishRate", to=[True]), "no number that it may be"
-    yield "size of text", changed("omb.json", "messageSize", to={}), "no number that it may be"
+    yield "rate of nothing", changed("omb.json", "publishRate", to=[float("nan")]), "not a valid number"
+    yield "rate without end", changed("omb.json", "publishRate", to=[float("inf")]), "not a valid number"
+    yield "rate of 10^300", changed("omb.json", "publishRate", to=[1e300]), "not a valid number"
+    yield "true rate", changed("omb.json", "publishRate", to=[True]), "not a valid number"
+    yield "size of text", changed("omb.json", "messageSize", to={}), "not a valid number"
     yield "falling percentiles", changed("omb.json", "aggregatedPublishLatency99pct", to=0.1), "no distribution"
     yield "quantiles of no object", changed("omb.json", "aggregatedPublishLatencyQuantiles", to=3), "no object"
     yield "a quantile of 101", changed("omb.json", "aggregatedPublishLatencyQuantiles", to={"101": 3}), "percentile"
@@ -90,8 +90,8 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
         "no metric service_time",
     )
     yield "metrics of text", changed("metrics.json", "doc", "metrics", to=["metricValues"]), "no list of objects"
-    yield "odd unit", changed("metrics.json", "doc", "metrics", 0, "units", to="fortnight"), "no unit"
-    yield "count of text", changed("metrics.json", "doc", "metrics", 0, "totalValues", to="x"), "no number"
+    yield "odd unit", changed("metrics.json", "doc", "metrics", 0, "units", to="fortnight"), "an unknown unit"
+    yield "count of text", changed("metrics.json", "doc", "metrics", 0, "totalValues", to="x"), "not a valid number"
     yield (
         "fewer names",
         changed("metrics.json", "doc", "metrics", 0, "metricValues", 4, "values", to=[1]),
@@ -104,24 +104,28 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
         yield f"SSP without {key}", json.dumps(document).encode(), f"has no `{key}`"
     yield "SSP config", changed("results-recovery.json", "final", to=[]), "no object"
     yield "SSP lag", changed("results-recovery.json", "lag_timeline", 0, "total_lag", to=-5), "cannot be below 0"
-    yield "SSP time", changed("results-recovery.json", "lag_timeline", 0, "elapsed_s", to=None), "no number"
+    yield "SSP time", changed("results-recovery.json", "lag_timeline", 0, "elapsed_s", to=None), "not a valid number"
     yield "SSP back", changed("results-recovery.json", "timeline", 3, "elapsed_s", to=1), "goes back"
     yield "SSP sent", changed("results-recovery.json", "final", "messages_sent", to=1.5), "must be whole"
     yield "SSP p99", changed("results-recovery.json", "final", "ack_latency_ms", "P99", to=0), "no distribution"
-    yield "SSP bucket", changed("results-recovery.json", "final", "ack_latency_ms", "CDFBuckets", to=["x"]), "no number"
-    yield "Trogdor count", changed("trogdor-produce.json", "status", "totalSent", to="many"), "no number"
+    yield (
+        "SSP bucket",
+        changed("results-recovery.json", "final", "ack_latency_ms", "CDFBuckets", to=["x"]),
+        "not a valid number",
+    )
+    yield "Trogdor count", changed("trogdor-produce.json", "status", "totalSent", to="many"), "not a valid number"
     yield "Trogdor status", changed("trogdor-produce.json", "status", to="totalSent"), "no object"
     yield "Trogdor nothing", b'{"status": {"x": {}}, "spec": {"totalSent": 1}}', "no status of a workload"
     yield "Trogdor falls", changed("trogdor-produce.json", "status", "p99LatencyMs", to=1), "no distribution"
-    yield "k6 metrics", changed("k6.json", "metrics", to={}), "no format that is known|no metrics"
+    yield "k6 metrics", changed("k6.json", "metrics", to={}), "an unknown format|no metrics"
     yield "k6 value", changed("k6.json", "metrics", "iterations", to=7), "no object"
-    yield "k6 p(95)", changed("k6.json", "metrics", "iteration_duration", "p(95)", to="slow"), "no number"
+    yield "k6 p(95)", changed("k6.json", "metrics", "iteration_duration", "p(95)", to="slow"), "not a valid number"
     yield "k6 p(90)", changed("k6.json", "metrics", "iteration_duration", "p(90)", to=99), "no distribution"
     log = text("plain.hlog")
     yield "cut log", log[:-30], "cut off|no base64"
     yield "log line", log + b"x,y\n", "no interval of a log"
-    yield "log number", log.replace(b"0.127,", b"abc,", 1), "no number that it may be"
-    yield "log time", log.replace(b"1441812279.474", b"1.2.3", 1), "no number that it may be"
+    yield "log number", log.replace(b"0.127,", b"abc,", 1), "not a valid number"
+    yield "log time", log.replace(b"1441812279.474", b"1.2.3", 1), "not a valid number"
     yield "log base64", b"0.0,1.0,1.0,HIST!!!!\n", "no base64"
     yield "short histogram", b"0.0,1.0,1.0,HISTFA==\n", "cut off"
     yield "V0", histogram(header(), cookie=0x1C849309), "damaged|cut off|no format"
@@ -145,12 +149,12 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
     yield (
         "producer comma",
         b"1 records sent, 1..2 records/sec (1 MB/sec), 1 ms avg latency, 1 ms max latency, 1 ms 50th.",
-        "no number",
+        "not a valid number",
     )
     yield "producer falls", text("producer-3.log").replace(b"18 ms 99th", b"1 ms 99th"), "no distribution"
     yield "consumer cut off", text("consumer-3.log").splitlines()[0], "no line below its header"
     yield "consumer back", text("consumer-3.log").replace(b"10:00:00:606", b"09:00:00:606"), "ends before it starts"
-    yield "consumer time", text("consumer-3.log").replace(b"10:00:00:606", b"99:99:99:606"), "a time that is none"
+    yield "consumer time", text("consumer-3.log").replace(b"10:00:00:606", b"99:99:99:606"), "an invalid time"
     yield "consumer count", text("consumer-3.log").replace(b"300203", b"-300203"), "below 0"
     yield "e2e cut off", text("e2e.log").split(b"Percentiles")[0], "cut off"
     yield "distribution cut off", text("percentiles.txt").split(b"#[Max")[0], "cut off"
@@ -162,19 +166,19 @@ def cases() -> Iterator[tuple[str, bytes, str]]:
     yield "samples none", b"timestamp,value_ms\n", "no sample"
     yield "samples cut off", b"timestamp,value_ms\n1,2\n3\n", "cut off"
     yield "samples for ever", b"timestamp,value_ms\n1,2\n99999999,2\n", "may last"
-    yield "samples of a huge cell", b"timestamp,value_ms\n1," + b"9" * 200_000 + b"\n", "no table|no number"
-    yield "log of year 10^9", log.replace(b"0.127,", b"99999999999999999,", 1), "may last|no time"
-    yield "tussle of year 10^6", changed("metrics.json", "doc", "metrics", 0, "start", to=1e17), "no time"
+    yield "samples of a huge cell", b"timestamp,value_ms\n1," + b"9" * 200_000 + b"\n", "no table|not a valid number"
+    yield "log of year 10^9", log.replace(b"0.127,", b"99999999999999999,", 1), "may last|not a valid time"
+    yield "tussle of year 10^6", changed("metrics.json", "doc", "metrics", 0, "start", to=1e17), "not a valid time"
     yield "consumer columns", text("consumer-3.log").replace(b"end.time", b"end"), "no column end.time"
-    yield "samples text", b"timestamp,value_ms\n1,fast\n", "no number"
+    yield "samples text", b"timestamp,value_ms\n1,fast\n", "not a valid number"
     yield "samples below 0", b"timestamp,value_ms\n1,-1\n", "below 0"
     yield "tlp cells", text("tlp.csv") + b"1,2,3\n", "3 cells instead of 31"
     yield "tlp none", b"\n".join(text("tlp.csv").splitlines()[:4]), "no row below"
     yield "tlp back", text("tlp.csv").replace(b",159233,", b",1,"), "go back"
-    yield "tlp time", text("tlp.csv").replace(b"2021-11-09T20:02", b"2021-99-09T20:02"), "a time that is none"
+    yield "tlp time", text("tlp.csv").replace(b"2021-11-09T20:02", b"2021-99-09T20:02"), "an invalid time"
     yield "mqperf cells", text("mqperf.md") + b"| 1 | 2 |\n", "2 cells instead of 7"
     yield "mqperf none", text("mqperf.md").splitlines()[0], "no row below"
-    yield "mqperf rate", text("mqperf.md").replace(b"7,458", b"fast"), "no number"
+    yield "mqperf rate", text("mqperf.md").replace(b"7,458", b"fast"), "not a valid number"
 
 
 @pytest.mark.parametrize(("content", "said"), [pytest.param(content, said, id=name) for name, content, said in cases()])
@@ -192,7 +196,7 @@ def test_one_message(content: bytes, said: str) -> None:
     [
         (SUMMARY, "2, 4, 64\n", "3 cells instead of 10"),
         (SUMMARY, "2, 4, 64, 64, -1, 897, 290, 1.1, 18.0, 28.4\n", "below 0"),
-        (SUMMARY, "2, 4, 64, x, 1, 897, 290, 1.1, 18.0, 28.4\n", "no number"),
+        (SUMMARY, "2, 4, 64, x, 1, 897, 290, 1.1, 18.0, 28.4\n", "not a valid number"),
         (BY_PARTITION, "2, 4, 64, 64, 1, 897, 290, 1.1, 18.0, 28.4\n", "rows are missing"),
     ],
 )
@@ -209,7 +213,7 @@ ARCHIVES = {
     "absolute": (archive(**{"/etc/passwd": b"x"}), "outside of itself"),
     "drive": (archive(**{"C:/windows": b"x"}), "outside of itself"),
     "backslash": (archive(**{"..\\x": b"x"}), "outside of itself"),
-    "unknown": (archive(a=b"hello"), "no format that is known"),
+    "unknown": (archive(a=b"hello"), "an unknown format"),
     "many": (archive(**{str(number): b"x" for number in range(1_001)}), "more than 1,000 files"),
 }
 

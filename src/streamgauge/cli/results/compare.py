@@ -110,7 +110,7 @@ def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | No
     record = read_record(folder)
     found = answered(folder, record.model_copy(update={"metric": metric or record.metric}))
     if found is None:
-        raise BadInput.single(f"RUN {plain(str(folder.root))}", "no run of it has a result", "Go on with it first")
+        raise BadInput.single(f"RUN {plain(str(folder.root))}", "no run of it has a result", "Resume it first")
     check_metric(metric, [run for one in found.variants for run in one.runs])
     return found
 

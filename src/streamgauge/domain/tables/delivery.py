@@ -153,7 +153,7 @@ REDELIVERY = Schema(
         *(
             may(f"{name}_{each}_ms", _F64, f"{'longest' if each == 'max' else percentile_words(each)} {about}")
             for name, about in (
-                ("delay", "time from the deadline of a delivery to the begin of the next"),
+                ("delay", "time from the deadline of a delivery to the start of the next"),
                 ("answer", "time from the due time to the confirmed acknowledgement"),
                 ("success", "time from the due time to the end of the successful processing"),
             )

@@ -205,7 +205,7 @@ FAULT_SCORES = Schema(
         must("target", _STR, "its target"), may("detail", _STR, "its detail"),
         must("began_second", _F64, "its begin, in seconds from the start of the measure phase"),
         must("ended_second", _F64, "its end"),
-        must("until_second", _F64, "end of its span: 60 s after its end, or the begin of the next fault"),
+        must("until_second", _F64, "end of its span: 60 s after its end, or the start of the next fault"),
         may("noticed_s", _F64, "from its begin until the cluster told another leader, none, or fewer replicas in sync"),
         may("leaders_s", _F64, "from its begin until every partition had its last leader of the span"),
         may("in_sync_s", _F64, "from its end until all replicas were in sync, and stayed so within the span"),
@@ -215,7 +215,7 @@ FAULT_SCORES = Schema(
 
 FAULT_PARTITIONS = Schema(
     "fault_partitions",
-    "What each fault did to each partition, in the span of the fault. Times count to the begin of the next fault.",
+    "What each fault did to each partition, in the span of the fault. Times count to the start of the next fault.",
     (
         must("fault", _I32, "number of the fault, from 0"), must("topic", _I32, "topic number in run.json"),
         must("partition", _I32, "partition number"),

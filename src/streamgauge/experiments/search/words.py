@@ -51,11 +51,13 @@ def _found(record: SearchRecord) -> Iterator[str]:
 def _agreed(record: SearchRecord) -> str:
     """As far as where all runs of a value held, and from where on none of them did."""
     found, path, to = record.answer, record.path, "up to" if record.find == "largest" else "down to"
-    held = "at none did all runs hold"
+    held = "no value held in all runs"
     if found.surely_held is not None:
         held = f"all runs held {to} {shown_value(found.surely_held, path)}"
-    broke = "at none" if found.surely_broke is None else f"from {shown_value(found.surely_broke, path)} on"
-    return f"{held}, and {broke} all broke"
+    broke = "some run held at every value"
+    if found.surely_broke is not None:
+        broke = f"no run held from {shown_value(found.surely_broke, path)} on"
+    return f"{held}, and {broke}"
 
 
 def _conforming(record: SearchRecord) -> Iterator[str]:

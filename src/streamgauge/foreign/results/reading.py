@@ -52,7 +52,7 @@ FORMATS: Final[Mapping[str, ResultFormat]] = {
 """In the order in which they are tried."""
 _YEAR_9999_S: Final = 253_402_300_000
 _LONGEST_S: Final = 31 * 86_400
-_UNKNOWN: Final = "is in no format that is known"
+_UNKNOWN: Final = "is in an unknown format"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _read(name: str, files: Sequence[ForeignFile], asked: Asked) -> ImportedFile
 def _checked(run: Measured) -> Measured:
     """A run whose times can be; raises ForeignError for any other."""
     if run.started_s is not None and not 0 <= run.started_s < _YEAR_9999_S:
-        raise ForeignError(f"began at {run.started_s:g} s since 1970, which is no time that it may be")
+        raise ForeignError(f"began at {run.started_s:g} s since 1970, which is not a valid time")
     ends = [
         run.seconds or 0.0,
         *(each.to_s for each in run.spans),

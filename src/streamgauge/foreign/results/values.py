@@ -22,7 +22,7 @@ def number(value: object, name: str) -> float:
     except (ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found) or abs(found) > _LARGEST:
-        raise ForeignError(f"`{one_line(name)}` is {one_line(str(value)[:100])}, which is no number that it may be")
+        raise ForeignError(f"`{one_line(name)}` is {one_line(str(value)[:100])}, which is not a valid number here")
     return found
 
 
@@ -131,5 +131,5 @@ def epoch_of(text: str) -> float:
     try:
         found = datetime.fromisoformat(short)
     except ValueError as error:
-        raise ForeignError(f"has a time that is none: {one_line(text)}") from error
+        raise ForeignError(f"has an invalid time: {one_line(text)}") from error
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -46,7 +46,7 @@ class KafkaLeadership:
 
     def controller(self) -> int:
         """The number of the active controller, the leader of the metadata quorum."""
-        what = "the controller was not told"
+        what = "the controller could not be determined"
         leader = leader_of(self._asked(what, lambda client: client.describe_metadata_quorum()))
         if leader is None:
             raise BrokerError(f"{what}: there is none now")
@@ -54,7 +54,7 @@ class KafkaLeadership:
 
     def coordinator(self, group: str) -> int:
         """The number of the broker that coordinates a group; who asks first has the brokers make the groups' topic."""
-        what = f"the coordinator of {group} was not told"
+        what = f"the coordinator of {group} could not be determined"
         found = self._asked(what, lambda client: client._manager.run(client._find_coordinator_id, group))
         if found in (None, _NOBODY):
             raise BrokerError(f"{what}: there is none now")

@@ -134,7 +134,7 @@ def slowest(spark: SparkSession, timed: DataFrame, around: Around) -> DataFrame:
     """By fault and partition: `worst`, the largest response time with producer and sequence of its message, negative.
 
     `timed` has columns topic, partition, producer, seq, from_ns and to_ns. A message counts if it was due within the
-    span of a fault, or was still on its way when that began; its time counts to the begin of the next fault.
+    span of a fault, or was still on its way when that began; its time counts to the start of the next fault.
     """
     found = timed.join(F.broadcast(around.frame(spark)), F.expr("from_ns <= until_ns and to_ns >= begin_ns"), "inner")
     worst = found.groupBy(_FAULT, *_LANE).agg(

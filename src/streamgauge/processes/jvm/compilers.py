@@ -1,7 +1,11 @@
-"""How soon a JVM's compiler threads get a core. Linux only; elsewhere they keep the priority that they have."""
+"""A JVM's compiler threads: how busy they are, and how soon they get a core.
+
+Linux only; elsewhere nobody knows how busy they are, and they keep the priority that they have.
+"""
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -28,3 +32,37 @@ def compile_when_idle(pid: int) -> None:
     for thread in compilers_of(pid):
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, thread, NICE)
+
+
+class CompilerTime:
+    """The CPU time that the compiler threads of some JVMs have used."""
+
+    def __init__(self, pids: Iterable[int], root: Path = _PROC) -> None:
+        self._pids = tuple(pids)
+        self._root = root
+        self._last: dict[tuple[int, int], int] = {}
+        self._total_ns: int | None = None
+
+    def used_ns(self) -> int | None:
+        """So far; None where the system does not count it. A JVM ends such threads when they have nothing to do."""
+        seen = {
+            (pid, thread): used
+            for pid in self._pids
+            for thread in compilers_of(pid, self._root)
+            if (used := self._used_ns(pid, thread)) is not None
+        }
+        if seen:
+            self._total_ns = (self._total_ns or 0) + sum(map(self._more, seen.keys(), seen.values()))
+        self._last = seen
+        return self._total_ns
+
+    def _more(self, thread: tuple[int, int], used: int) -> int:
+        """Since the last look; the number of a thread that has ended may come again as that of one that began at 0."""
+        before = self._last.get(thread, 0)
+        return used - before if used >= before else used
+
+    def _used_ns(self, pid: int, thread: int) -> int | None:
+        """The first number of `schedstat`; None where there is none, or the thread is gone."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return int((self._root / str(pid) / "task" / str(thread) / "schedstat").read_text().split()[0])
+        return None

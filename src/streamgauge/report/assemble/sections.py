@@ -34,7 +34,7 @@ NO_LOAD: Final = "nothing is sent"
 
 NO_CONSUMERS: Final = "no consumers"
 
-NOT_EXPECTED: Final = "not only the scenario's shares decide how often messages are delivered"
+NOT_EXPECTED: Final = "the scenario's shares alone do not determine how often messages are delivered"
 
 NOT_READ_AGAIN: Final = "the log was not read again after the drain: see `verify.log`"
 

@@ -77,5 +77,5 @@ def _of_ratio(each: ExpectedOfVariant, found: Comparison) -> ExpectedAnswer:
 
 def _decided(each: ExpectedOfVariant, low: float, high: float) -> ExpectedAnswer:
     holds = each.bound.decides(low, high)
-    because = "the interval has values that do, and values that do not" if holds is None else None
+    because = "the expectation holds in only part of the interval" if holds is None else None
     return ExpectedAnswer(each.text, holds, low, high, because)

@@ -18,7 +18,7 @@ from streamgauge.statistics.summary import OfRuns
 
 MOST_COLUMNS: Final = 3
 """Of more variants each has a line of its own."""
-_EXPLORED: Final = "Explored, not declared: by chance alone, one figure in twenty would differ."
+_EXPLORED: Final = "Exploratory, not chosen in advance: by chance alone, one figure in twenty would differ."
 
 
 def comparison_text(found: Together, *, colour: bool | None = None, width: int | None = None) -> str:

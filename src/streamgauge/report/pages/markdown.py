@@ -16,7 +16,7 @@ from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 # A backslash takes away what a sign means in CommonMark, in tables, or on GitHub; the space of no width after an @
 # keeps it from calling a person.
 _ESCAPES: Final = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<&|~$"} | {"@": "@&#8203;"})
-_INTERVAL: Final = "`>`: messages that never arrived are counted at their age, so the figure may be higher."
+_INTERVAL: Final = "`>`: messages that never arrived count with their age at the end, so the figure may be higher."
 
 Rows = Iterable[Sequence[str]]
 

@@ -73,8 +73,8 @@ _SINGLE: Final = {
 DELIVERED_ONLY: Final = "delivered only"
 
 WHY_CENSORED: Final = (
-    "`>` counts messages that never arrived at their age; `delivered only` leaves them out, so it improves as more "
-    "messages are missing."
+    "`>`: messages that never arrived count with their age at the end; `delivered only` omits them, so it improves as "
+    "more messages are missing."
 )
 """Why percentiles of what was delivered are shown, and are not the result."""
 

@@ -87,7 +87,7 @@ def _apart_from_most(settings: Sequence[Mapping[str, Any]]) -> list[str]:
         own = [path for path in paths if as_text(each.get(path)) != usual[path]]
         told = [f"{short(path, paths)}={shown(each.get(path))}" for path in own[:MOST_NAMED]]
         more = [f"{len(own) - MOST_NAMED} more"] if len(own) > MOST_NAMED else []
-        names.append(", ".join([*told, *more]) or ("as most" if paths else ""))
+        names.append(", ".join([*told, *more]) or ("usual settings" if paths else ""))
     return names
 
 

@@ -236,7 +236,7 @@ class RedeliverySection(Section):
     expected_dead_share: Share | None
     """The same, as it follows from the scenario; null if other things decide, too."""
     delay_p50_ms: Number | None
-    """Median time from the deadline of a delivery to the begin of the next one."""
+    """Median time from the deadline of a delivery to the start of the next one."""
     delay_p90_ms: Number | None
     """90th percentile of this time."""
     delay_p99_ms: Number | None

@@ -175,7 +175,7 @@ class FaultPromise(Section):
 
 
 class FaultScorecard(Section):
-    """What one fault did, within its span: from its begin to 60 s after its end, or to the begin of the next fault."""
+    """What one fault did, within its span: from its begin to 60 s after its end, or to the start of the next fault."""
 
     kind: str
     """Kind of fault."""

@@ -18,7 +18,7 @@ from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.prime import PRIME_SECONDS, prime
+from streamgauge.kafka.prime import MOST_SHARED_SECONDS, PRIME_SECONDS, prime
 from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
@@ -127,14 +127,19 @@ def shared_broker(
     with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
         data, logs = Path(place) / "data", Path(place) / "logs"
         with start_cluster(plan, data=data, logs=logs, java=java, progress=progress) as broker:
-            _prime(broker, Cluster(broker.bootstrap, broker.connection, check=broker.check_all), progress)
+            cluster = Cluster(broker.bootstrap, broker.connection, check=broker.check_all)
+            _prime(broker, cluster, progress, most_seconds=MOST_SHARED_SECONDS)
             yield broker
 
 
-def _prime(broker: EmbeddedCluster, cluster: Cluster, progress: Progress) -> None:
+def _prime(broker: EmbeddedCluster, cluster: Cluster, progress: Progress, most_seconds: float = PRIME_SECONDS) -> None:
     """Warm it up. What it compiles later is seldom run, and must not take a core from the measurement."""
-    progress(f"warming it up for {PRIME_SECONDS:g} s")
-    prime(cluster, replicas=len(broker.brokers))
+    longer = (
+        f", at most {most_seconds:g} s, until its JVM has compiled its code" if most_seconds > PRIME_SECONDS else ""
+    )
+    progress(f"warming it up for {PRIME_SECONDS:g} s{longer}")
+    compiled_ns = broker.compiler_time().used_ns
+    prime(cluster, most_seconds=most_seconds, compiled_ns=compiled_ns, replicas=len(broker.brokers))
     broker.compile_when_idle()
 
 

@@ -106,7 +106,7 @@ class RunRecorder(Generic[R]):
                 run.outcome, run.reasons = "interrupted", [reason]
                 run.folder = run.folder or self._new_folder()
         self.record.ending = "interrupted"
-        self.record.reasons.append(f"{reason}; go on with: {self.folder.resume}")
+        self.record.reasons.append(f"{reason}; resume with: {self.folder.resume}")
 
     def _adopt(self) -> None:
         """What became of a run that was under way when all was killed: it may have ended by itself."""
@@ -127,7 +127,7 @@ class RunRecorder(Generic[R]):
             except (BadInput, RunFailed) as error:
                 run.reasons = [str(error).partition("\n")[0]]
                 continue
-            self.say(f"a run of the last time had ended: {run.folder}")
+            self.say(f"a run had finished before the {self.folder.command} ended: {run.folder}")
 
     def _new_folder(self) -> str | None:
         """The run folder that no run of the record has: that of the run under way."""

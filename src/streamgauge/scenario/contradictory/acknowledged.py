@@ -25,8 +25,8 @@ def acknowledged(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
         yield from _with_share(scenario, consume)
         return
     if processing and processing.overrun and processing.overrun.takes is None:
-        carrier = "retry, which has no timeout" if consume.retry else "offsets"
-        what = f"nothing is delivered again after a timeout with acknowledge: {carrier}"
+        carrier = "retry" if consume.retry else "offsets"
+        what = f"acknowledge: {carrier} has no timeout, of which `by` is a multiple"
         mend = "Write how long they take, like `takes: 500ms`, or `acknowledge: {markers: {}}`"
         yield Fault("consume.processing.overrun", what, mend)
     if consume.retry:
@@ -92,7 +92,7 @@ def _with_share(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     yield from _again(scenario, "share", "a share group")
     offsets = "`acknowledge: offsets`"
     if scenario.load and scenario.load.transactions:
-        what = "the ends of transactions are no messages, and a share group does not tell that it has passed them"
+        what = "transactions write control records, and a share group does not report that it has passed them"
         yield Fault("load.transactions", what, f"Leave it out, or write {offsets}")
     if consume.groups > 1:
         what = f"{consume.groups} share groups would write dead letters of the same messages to one topic"
@@ -101,7 +101,7 @@ def _with_share(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
         what = "a share group commits no offsets: each message is acknowledged by itself"
         yield Fault("consume.commit", what, f"Leave it out, or write {offsets}")
     if consume.partitions is not None or not isinstance(consume.consumers, int):
-        what = "a share group gives several consumers messages of the same partition, and nobody partitions of his own"
+        what = "a share group shares each partition among its consumers, so none has partitions of its own"
         given = "consumers" if consume.partitions is None else "partitions"
         yield Fault(f"consume.{given}", what, f"Write a number of consumers alone, or {offsets}")
     if scenario.backpressure and scenario.backpressure.credit:

@@ -103,7 +103,7 @@ def _repeated(node: yaml.MappingNode) -> Iterator[Flaw]:
 def _mend(error: yaml.MarkedYAMLError) -> str:
     if not isinstance(error, yaml.constructor.ConstructorError):
         return "Correct the line; indent with spaces"
-    return "Write keys and values as plain texts and numbers"
+    return "Write keys and values as plain text and numbers"
 
 
 def _flaw(what: str, mend: str, mark: Any) -> Flaw:

@@ -104,7 +104,7 @@ def machine_cpu(run: Evidence) -> Check:
     others = _cores_of_others(run, host)
     evidence = f"machine idle {percent(idle)} of the time"
     evidence += "" if steal is None else f", steal time {percent(steal)}"
-    evidence += "" if others is None else f", used by other processes {others:.2f} cores"
+    evidence += "" if others is None else f", other processes used {others:.2f} cores"
     if steal is not None and steal >= STEAL_WARN:
         advice = "Steal time may affect tails and rates. Measure again on a dedicated machine."
         return Check("machine_cpu", "instrument", "fail" if steal >= STEAL_FAIL else "warn", evidence, advice)

@@ -53,6 +53,6 @@ def source(run: Evidence) -> Check | None:
     lacking, known = row["null_count"] or 0, row["count"] or 0
     if not lacking:
         return passed("source", "instrument", f"every stage of {whole(known)} messages is known")
-    evidence = f"of {whole(lacking)} of {whole(lacking + known)} messages a stage is not known"
+    evidence = f"a stage is not known for {whole(lacking)} of {whole(lacking + known)} messages"
     advice = "Give the drain more time (phases.drain); see the reasons in run.json."
     return Check("source", "instrument", "warn", evidence, advice)

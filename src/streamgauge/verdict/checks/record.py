@@ -268,7 +268,7 @@ def record_clock(run: Evidence) -> Check | None:
         return None
     negative, count, median = row.get("negative") or 0, row["count"], row["p50_ms"]
     if negative:
-        evidence = f"{whole(negative)} of {whole(count)} messages were received before their own time"
+        evidence = f"{whole(negative)} of {whole(count)} messages were received before their record timestamp"
         advice = "The clocks differ by at least that much: synchronize them, or run on the broker's host."
         status: Status = "fail" if negative >= FEW_NEGATIVE * count else "warn"
         return Check(

@@ -66,7 +66,7 @@ def memory_limit(machine: Machine) -> Finding:
     if limit is None:
         return untold("memory limit", machine, "A limit would end the broker when it is reached.", linux=True)
     if math.isinf(limit):
-        return Finding("memory limit", "ok", "none", "Nothing is ended before the machine is full.")
+        return Finding("memory limit", "ok", "none", "Nothing is killed before the machine runs out of memory.")
     return _room("memory limit", limit, size(limit), "docker update --memory 8g --memory-swap 8g CONTAINER")
 
 

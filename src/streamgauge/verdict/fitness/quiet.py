@@ -52,9 +52,9 @@ def steal(machine: Machine) -> Finding:
         return untold("steal", machine, "CPU that a hypervisor takes away would be seen as latency.", linux=True)
     if share < STEAL_WARN:
         return Finding("steal", "ok", percent(share), "At this moment no hypervisor takes away enough to be seen.")
-    what = "Tails and rates may be the hypervisor's."
+    what = "Steal time may affect tails and rates."
     what += " A run with so much of it is not valid." if share >= STEAL_FAIL else ""
-    return Finding("steal", "warn", percent(share), what, "Measure on a machine that is not shared, or at another hour")
+    return Finding("steal", "warn", percent(share), what, "Measure on a machine that is not shared, or at another time")
 
 
 def clock_source(machine: Machine) -> Finding:
@@ -65,8 +65,8 @@ def clock_source(machine: Machine) -> Finding:
     if source in FAST_CLOCKS:
         return Finding("clock source", "ok", source, "Reading it takes some ten nanoseconds.")
     if source not in SLOW_CLOCKS:
-        return Finding("clock source", "unknown", source, "Whether reading it needs a call of the kernel is not known.")
-    what = "Reading it is a call of the kernel, a microsecond or more, several times a message."
+        return Finding("clock source", "unknown", source, "Whether reading it needs a system call is not known.")
+    what = "Each reading is a system call of a microsecond or more, and each message needs several."
     better = next((name for name in FAST_CLOCKS if name in machine.clock_sources), None)
     remedy = f"echo {better} | sudo tee {_CHOICE}" if better else "Measure on another machine: this has no faster clock"
     return Finding("clock source", "warn", source, what, remedy)
@@ -100,9 +100,11 @@ def huge_pages(machine: Machine) -> Finding:
     """Whether the kernel may stop a process to put its memory together."""
     mode = machine.huge_pages
     if mode is None:
-        return untold("huge pages", machine, "Memory put together unasked makes single slow moments.", linux=True)
+        return untold(
+            "huge pages", machine, "Compacting memory for huge pages can stall a process now and then.", linux=True
+        )
     if mode == "always":
-        what = "The kernel puts memory together unasked, and a process waits for it: single slow moments."
+        what = "The kernel compacts memory for huge pages while a process waits: occasional stalls."
         remedy = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
         return Finding("huge pages", "warn", mode, what, remedy)
     return Finding("huge pages", "ok", mode, "No process waits for huge pages that it did not ask for.")

@@ -13,7 +13,7 @@ from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
 from streamgauge.verdict.trust.starvation import CoreWait, explained, of_processes, of_workers, starved
 
 _PIPELINE: Final = ("query", "driver", "executor", "python")
-_OTHER_LOAD: Final = "another generator would have made another load, which follows from how fast messages are answered"
+_OTHER_LOAD: Final = "another generator would have sent another load: it depends on how fast messages are acknowledged"
 
 
 def of_load(run: Evidence) -> str | None:

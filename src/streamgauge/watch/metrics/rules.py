@@ -74,7 +74,7 @@ def _alerts() -> tuple[AlertRule, ...]:
             "StreamgaugeConsumersFallBehind",
             f"({rising}) and {measuring}",
             "warning",
-            "{{ $value | humanizePercentage }} of what {{ $labels.run }} sends is not received in time",
+            "Outstanding messages of {{ $labels.run }} grow at {{ $value | humanizePercentage }} of its send rate",
             "30s",
         ),
         AlertRule(

@@ -121,7 +121,7 @@ class Injector:
         free = [target for target in self.targets if not target.ended() and target.name not in self._under]
         number = sum(place == each.place for place, _ in self._courses)
         try:
-            found = yield from self._answer(self.roles.find(each, free, number), "not told who that is")
+            found = yield from self._answer(self.roles.find(each, free, number), "its target is not known")
         except (OSError, BrokerError) as error:
             self._note(each, each.fault.target, BEGIN, error=_text(error))
             return None

@@ -62,7 +62,7 @@ class Led:
     def begin(self, fault: LeadershipFault) -> Unfinished:
         """Ask for it."""
         change = _Change(self.administrator, asked(lambda: self._ask(fault)), fault.kind != REASSIGN)
-        return Unfinished(change.is_done, DONE_NS, lambda: None, "Kafka had not done it by then")
+        return Unfinished(change.is_done, DONE_NS, lambda: None, "Kafka did not complete it in time")
 
     def end(self, _fault: LeadershipFault) -> None:
         """It is done, and stays."""

@@ -48,7 +48,7 @@ class Roles:
 
     def _asked(self) -> Administrator:
         if self.administrator is None:
-            raise BrokerError("there is no cluster of our own to ask")
+            raise BrokerError("this target needs a cluster that Streamgauge started")
         return self.administrator
 
     def _number(self, wanted: ByRole) -> int:
@@ -87,13 +87,13 @@ def is_back(states: Sequence[PartitionState], node: int) -> bool:
 def _of_node(number: int, free: Sequence[Target]) -> Target:
     found = next((each for each in free if each.node == number), None)
     if found is None:
-        raise BrokerError(f"it is node {number}, which is under another fault or not ours")
+        raise BrokerError(f"it is node {number}, which is under another fault, or was not started by Streamgauge")
     return found
 
 
 def _drawn(candidates: Sequence[Target], random: Random) -> Target:
     if not candidates:
-        raise BrokerError("nobody is left to be drawn")
+        raise BrokerError("no target is left to draw from")
     return random.choice(sorted(candidates, key=lambda each: each.name))
 
 

@@ -101,7 +101,7 @@ def _started(document: Mapping[str, Any], file: ForeignFile) -> float | None:
     try:
         return datetime(*map(int, found.groups()), tzinfo=UTC).timestamp()  # type: ignore[misc,arg-type]
     except ValueError as error:
-        raise ForeignError(f"{file.name} has a beginTime that is none") from error
+        raise ForeignError(f"{file.name} has an invalid beginTime") from error
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -134,7 +134,7 @@ def _latency(document: Mapping[str, Any], name: str) -> MeasuredLatency | None:
     for key, value in an_object(document.get(f"{whole}Quantiles"), f"{whole}Quantiles").items():
         percent = percent_of(key)
         if percent is None:
-            raise ForeignError(f"`{whole}Quantiles` has a percentile that is none: {key[:20]!r}")
+            raise ForeignError(f"`{whole}Quantiles` has an invalid percentile: {key[:20]!r}")
         found.setdefault(percent, amount(value, key) * factor)
     mean, longest = (maybe_amount(document, f"{whole}{key}") for key in ("Avg", "Max"))
     if not found and mean is None and longest is None:

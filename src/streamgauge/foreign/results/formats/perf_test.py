@@ -163,7 +163,7 @@ def _moment(text: str) -> float:
     try:
         return (datetime.strptime(text, "%Y-%m-%d %H:%M:%S:%f").replace(tzinfo=UTC) - _ZERO).total_seconds()
     except ValueError as error:
-        raise ForeignError("has a time that is none") from error
+        raise ForeignError("has an invalid time") from error
 
 
 def _end_to_end(lines: Sequence[str]) -> Measured:

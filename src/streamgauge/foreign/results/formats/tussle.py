@@ -109,7 +109,7 @@ def _values(metric: Mapping[str, Any]) -> dict[str, list[float | None]]:
 def _latency(metric: Mapping[str, Any]) -> MeasuredLatency:
     operation, unit = str(metric.get("operation")), str(metric.get("units") or "ms")
     if unit not in MS_PER:
-        raise ForeignError(f"has latencies in `{unit[:20]}`, which is no unit that is known")
+        raise ForeignError(f"has latencies in `{unit[:20]}`, which is an unknown unit")
     factor, kind = MS_PER[unit], _kind(metric)
     points = checked_order(list(_points(metric, factor)), operation)
     at = {each.percent: each.low_ms for each in points}

@@ -13,7 +13,7 @@ from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, co
 
 CLIENT: Final = "client"
 _ROLES: Final = {"producer": "producers", "consumer": "consumers"}
-_NOTHING: Final = "clients told nothing of themselves, or the run was analysed by an older version"
+_NOTHING: Final = "the clients reported no statistics, or the run was analysed by an older version"
 
 
 def batches(source: FigureSource) -> Figure:

@@ -143,8 +143,8 @@ def waiting(source: FigureSource) -> Figure:
     name, title = "waiting", "Waiting for a core"
     about = (
         "Time that threads were ready to run and had no core, as a share of the elapsed time; summed over threads, so "
-        "possibly above 1. For the machine: the share of the time in which at least one task waited. What waits here "
-        "is late there: compare with latency peaks."
+        "possibly above 1. For the machine: the share of the time in which at least one task waited. Waiting "
+        "for a core delays messages: compare with latency peaks."
     )
     looks = _looks(source)
     grid = TimeGrid.over(looks, MOST_POINTS)

@@ -99,7 +99,7 @@ def followers(source: FigureSource) -> Figure:
     ]
     lines = present(lines)
     if not lines:
-        return Figure(name, title, about, missing="no broker told where its logs end", section="delivery")
+        return Figure(name, title, about, missing="no broker reported where its logs end", section="delivery")
     found = source.result.replication
     if found and found.controller_changes is not None:
         times = plural(found.controller_changes, "time")

@@ -13,7 +13,7 @@ from streamgauge.verdict.trust.figures.interval import at_least, disbelieved, ex
 
 RATES: Final = ("sent", "acked", "received", "processed")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
-_FOLLOWS: Final = "the rate follows from how fast messages are answered, and so from the instrument, too"
+_FOLLOWS: Final = "the rate depends on how fast messages are acknowledged, and so on the instrument, too"
 
 
 def rates(run: Evidence, throughput: ThroughputSection) -> Iterator[tuple[str, FigureTrust]]:

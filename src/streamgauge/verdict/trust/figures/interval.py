@@ -5,7 +5,7 @@ from typing import Final
 
 from streamgauge.result.model.trust import FigureTrust
 
-ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
+ANALYSED_BEFORE: Final = "an older version analysed it without bounds; run `streamgauge analyse` to compute them"
 
 
 def disbelieved(figure: FigureTrust, causes: Sequence[str]) -> FigureTrust:

@@ -23,7 +23,7 @@ _OWN: Final = ("poll", "poll_per_record", "batch", "flush_wait", "throttle", "ow
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _VARIANCE: Final = "variance_ms2"
-_NO_BOUND: Final = "it is not known of every message how much the instrument added"
+_NO_BOUND: Final = "for some messages it is not known how much the instrument added"
 
 
 def _metrics(latency: LatencySection) -> Iterator[tuple[str, str]]:

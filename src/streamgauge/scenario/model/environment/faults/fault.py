@@ -36,7 +36,7 @@ class ScheduledFault(ScenarioPart):
     @model_validator(mode="after")
     def _begins(self) -> Self:
         if self.when is None and "at" not in self.model_fields_set:
-            raise BadValue("it is not said when it begins", "Write `at: 10s`, or `when: {received: 100k}`")
+            raise BadValue("it has no start time", "Write `at: 10s`, or `when: {received: 100k}`")
         if self.every is not None and (self.for_ or 0) >= self.every:
             raise BadValue("is repeated before it has ended", "Write a longer `every`, or a shorter `for`")
         return self

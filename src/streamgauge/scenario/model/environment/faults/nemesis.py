@@ -35,7 +35,7 @@ class Nemesis(ScheduledFault):
     """Targets that are drawn from for the kinds of processes, as in other faults; changes of leadership are done to all
     partitions."""
     pace: Annotated[Duration, Field(ge=SHORTEST_NS)] = Field(default="10s", validate_default=True)
-    """Mean time from the end of one fault to the begin of the next, at least 100ms: half to one and a half of it is
+    """Mean time from the end of one fault to the start of the next, at least 100ms: half to one and a half of it is
     drawn."""
     for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
     """Longest duration of one fault: half of it to all of it is drawn; 3s by default."""
@@ -43,7 +43,7 @@ class Nemesis(ScheduledFault):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.when is not None or self.every is not None:
-            raise BadValue("a nemesis has times of its own", "Leave `when` and `every` out, and write `pace`")
+            raise BadValue("a nemesis draws its own times", "Leave `when` and `every` out, and write `pace`")
         for kind in self.kinds:
             for target in self.targets:
                 self._checked(kind, target)
@@ -55,7 +55,9 @@ class Nemesis(ScheduledFault):
             return
         given = {"kind": kind, "target": target, "at": "0s"} | ({"for": "1s"} if kind in LASTING else {})
         if kind in {KILL, STOP} and role_of(target) != BROKER:
-            raise BadValue(f"{kind} of {target}: a worker does not return", "Name brokers, or write `kinds: [pause]`")
+            raise BadValue(
+                f"{kind} of {target}: a worker is not started again", "Name brokers, or write `kinds: [pause]`"
+            )
         ProcessFault.model_validate(given)
 
     @property

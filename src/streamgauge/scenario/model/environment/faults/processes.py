@@ -53,7 +53,10 @@ class ProcessFault(ScheduledFault):
         if self.kind in {RESTART, ROLLING_RESTART}:
             self._restarts()
         elif self.kind in {KILL, STOP} and self.role == BROKER and self.for_ is None:
-            raise BadValue(f"a {_DONE[self.kind]} broker is restarted", "Write when, like `for: 5s`")
+            raise BadValue(
+                f"a {_DONE[self.kind]} broker needs a time until it starts again",
+                "Write how long it is down, like `for: 5s`",
+            )
         elif self.kind in {KILL, STOP} and self.role != BROKER and self.for_ is not None:
             raise BadValue(f"a {_DONE[self.kind]} worker is not restarted", "Leave `for` out, or write `kind: pause`")
         if self.kind == STOP and self.role not in {BROKER, _CONSUMER}:
