@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.report.compare import Together, together
+from streamgauge.report.compare.expected import expected_answers
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
 from streamgauge.report.compare.variants import GivenRun, distinct_names
 from streamgauge.result.reading import result_of
+from streamgauge.scenario.model.expectations import Bound
 
 Make = Callable[..., GivenRun]
 P99 = "latency.end_to_end.response.p99_ms"
@@ -20,7 +23,7 @@ NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03)
 
 @pytest.fixture
 def run(healthy_result: dict[str, Any]) -> Make:
-    """A maker of runs: `run(given, number, p99=…, settings={path: value}, trust=…, facts={…})`."""
+    """A maker of runs: `run(given, number, p99=…, settings={path: value}, trust=…, facts={…}, is_without=…)`."""
 
     def make(
         given: str, number: int, *, p99: float = 10.0, settings: dict[str, Any] | None = None, **more: Any
@@ -35,6 +38,8 @@ def run(healthy_result: dict[str, Any]) -> Make:
                 part = part.setdefault(key, {})
             part[keys[-1]] = value
         document["trust"][P99] |= {"value": p99, "low": p99, "high": p99, "trust": more.get("trust", "believed")}
+        if more.get("is_without"):
+            del document["trust"][P99]
         return GivenRun(given, result_of(document))
 
     return make
@@ -185,6 +190,30 @@ def test_runs_that_are_not_believed_or_did_not_finish_take_no_part_and_are_count
     assert found.primary.comparisons[0].verdict == "higher"
 
 
+@pytest.mark.parametrize(
+    ("ending", "of_primary", "of_others"),
+    [
+        pytest.param("failed", (0, 5), (0, 5), id="they failed before they could measure anything"),
+        pytest.param("finished", (0, 5), (0, 0), id="they finished without the figure that decides"),
+    ],
+)
+def test_runs_without_the_figure_are_missing_from_their_variant(
+    run: Make, ending: str, of_primary: tuple[int, int], of_others: tuple[int, int]
+) -> None:
+    runs = acks(run, {"1": slower(), "all": slower(2.0, 5)})
+    runs += acks(run, {"all": slower(2.0, 5)}, facts={"ending": ending}, is_without=True)
+    found = together(runs, P99)
+    assert found.primary is not None
+    assert found.primary.left_out == of_primary
+    assert {each.left_out for each in found.answers if each.metric.path.startswith("throughput.")} == {of_others}
+    [comparison] = found.primary.comparisons
+    assert comparison.verdict == "no_verdict"
+    assert comparison.because[0].startswith("5 of 10 runs of acks=all did not finish")
+    bound = ExpectedOfVariant("x", P99, 1, Bound("<=", 30.0))
+    [expected] = expected_answers([bound], found.variants, "unknown", 0.05)
+    assert (expected.holds, expected.because) == (None, "5 runs failed or are not believed")
+
+
 def test_runs_of_an_older_version_are_compared_by_their_values_and_said_to_be(run: Make) -> None:
     runs = acks(run, {"1": slower(), "all": slower()})
     old = [GivenRun(each.given, each.result.model_copy(update={"trust": {}})) for each in runs]
@@ -217,7 +246,7 @@ def test_of_many_variants_each_has_a_line(run: Make) -> None:
     assert [line.split()[0] for line in text.splitlines() if line.startswith("acks=") and "runs)" in line] == [
         "acks=a", "acks=b", "acks=c", "acks=d",
     ]  # fmt: skip
-    assert text.count("no difference of end-to-end response p99 shown") == 3
+    assert text.count("no difference in end-to-end response p99 shown") == 3
 
 
 def test_what_other_figures_show_is_explored_and_says_so(run: Make) -> None:

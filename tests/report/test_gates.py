@@ -113,6 +113,18 @@ def test_runs_decide_together(runs: Runs, now: dict[str, Any], limit: str, outco
     assert found.code == code
 
 
+def test_runs_that_crash_before_they_measure_close_a_gate(runs: Runs) -> None:
+    """A candidate of which only the good half is left would pass."""
+    now = runs()
+    for place, run in enumerate(now[:3]):
+        facts = run.run.model_copy(update={"ending": "failed"})
+        trust = {path: each for path, each in run.trust.items() if not path.startswith("latency.")}
+        now[place] = run.model_copy(update={"run": facts, "trust": trust})
+    found = gates([alone(runs())], [alone([*now, *runs()])], [parse_limit("p99=10%")])
+    assert (found.code, found.gated[0].answer.left_out) == (4, (0, 3))
+    assert "3 of 12 runs" in found.gated[0].sentence
+
+
 def test_the_worst_outcome_is_that_of_all(runs: Runs) -> None:
     found = judged(runs, "p99=10%", "received=10%", "received=50%", p99=1.1, rate=0.8)
     assert [each.gate.outcome for each in found.gated] == ["unknown", "worse", "within"]

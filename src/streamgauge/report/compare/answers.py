@@ -81,7 +81,8 @@ class MetricAnswer:
     variants: tuple[OfRuns | None, ...]
     """None where no run has it, or none is believed."""
     left_out: tuple[int, ...]
-    """Runs of each variant in which it is not believed, or which did not finish."""
+    """Runs of each variant in which it is not believed, or which did not finish; of the figure that decides also those
+    that do not have it."""
     comparisons: tuple[Comparison, ...]
     """Of each other variant with the first."""
 
@@ -214,7 +215,7 @@ def answer(
     level: float = limits.LEVEL,
 ) -> MetricAnswer:
     """One figure of these variants; the first is what the others are compared with."""
-    found = [_variant(each, metric.path) for each in variants]
+    found = [_variant(each, metric.path, is_primary=is_primary) for each in variants]
     return MetricAnswer(
         metric=metric,
         is_primary=is_primary,
@@ -224,15 +225,18 @@ def answer(
     )
 
 
-def _variant(alike: Alike, path: str) -> Variant:
-    """The figures of a variant that can be compared: of runs that finished, and believed or bounded."""
+def _variant(alike: Alike, path: str, *, is_primary: bool) -> Variant:
+    """The figures of a variant that can be compared: of runs that finished, and believed or bounded.
+
+    A run that died early has no figure, and is missing all the same: those that are left were selected.
+    """
     figures: dict[int, RunFigure] = {}
     left_out = alike.without_result
     for place, run in zip(alike.rounds or range(len(alike.runs)), alike.runs, strict=True):
         found = figure_of(run, path)
         if found is None:
-            continue
-        if not is_usable(run, found):
+            left_out += is_primary or run.run.ending != "finished"
+        elif not is_usable(run, found):
             left_out += 1
         elif isinstance(found, FigureTrust):
             figures[place] = RunFigure(found.value, found.low, found.high)
