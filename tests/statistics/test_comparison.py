@@ -147,6 +147,20 @@ def test_values_of_zero_are_compared_by_their_difference() -> None:
     assert found.could_show > 0
 
 
+@pytest.mark.parametrize("neutral", [pytest.param(0.0, id="differences"), pytest.param(1.0, id="ratios")])
+@pytest.mark.parametrize("order", ["unknown", "interleaved"])
+def test_the_test_says_which_is_higher_where_most_runs_do_not_differ(neutral: float, order: RunOrder) -> None:
+    """The typical difference is none then, and has no direction."""
+    ones = [neutral] * 22
+    others = [*ones[6:], *(neutral + more for more in (3.0, 5.0, 8.0, 2.0, 1e6, 7.0))]
+    for found, verdict in ((one(ones, others, order), "higher"), (one(others, ones, order), "lower")):
+        assert found.effect is not None
+        assert found.effect.estimate == neutral
+        assert found.p is not None
+        assert found.p < 0.05
+        assert found.verdict == verdict
+
+
 def test_variants_that_never_differ_do_not_differ() -> None:
     """Also where they never vary, or always differ by the same: no t is divided by nothing."""
     found = one([3.0] * 6, [3.0] * 6)

@@ -53,6 +53,16 @@ def comparison(verdict: Shown, effect: Effect | None = RATIO, pairs: int | None 
             True,
             "no verdict on p99 of zstd and lz4: too few; and bad",
         ),
+        (
+            comparison("higher", Effect(0, 0, 5, is_ratio=False)),
+            False,
+            "p99 of zstd is higher than that of lz4, with a typical difference of 0 (0 to 5)",
+        ),
+        (
+            comparison("lower", Effect(1, 0.8, 1.01, is_ratio=True), 5, "but"),
+            True,
+            "p99 of zstd is lower than that of lz4, with a typical ratio of 1 (0.8 to 1.01); but",
+        ),
         (comparison("higher", RATIO, 5, "but"), False, "p99 of zstd is 1.08 to 1.21 times that of lz4; but"),
     ],
 )

@@ -147,7 +147,7 @@ def _compared(one: Variant, other: Variant, family: _Family) -> Comparison:
         return replace(found, rounds_missing=missing, because=(_more(missing, paired=rounds is not None),))
     return replace(
         found,
-        verdict="not_shown",
+        verdict=_found_by(sample.shift),
         method=sample.shift.method,
         p=sample.shift.p,
         flip_p=_flip_p(sample),
@@ -246,9 +246,8 @@ def _could_show(sample: _Sample) -> float:
 
 def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float, family: _Family) -> Comparison:
     """The verdict at the adjusted level, and what else should be known about it."""
-    assert found.effect is not None
     level = family.level
-    verdict = _verdict(found.effect, adjusted_p, level)
+    verdict: Shown = found.verdict if adjusted_p <= level else "not_shown"
     because = []
     if found.flip_p is not None and (found.flip_p <= level) != ((found.p or 0.0) <= level):
         because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
@@ -259,10 +258,9 @@ def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float,
     return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))
 
 
-def _verdict(effect: Effect, p: float, level: float) -> Shown:
-    if p > level:
-        return "not_shown"
-    return "higher" if effect.estimate > (1.0 if effect.is_ratio else 0.0) else "lower"
+def _found_by(shift: Shift) -> Shown:
+    """What a test found, if it is no chance."""
+    return "not_shown" if shift.direction == 0 else "higher" if shift.direction > 0 else "lower"
 
 
 def _turns(one: Variant, other: Variant, family: _Family, verdict: Shown) -> bool:
@@ -272,7 +270,7 @@ def _turns(one: Variant, other: Variant, family: _Family, verdict: Shown) -> boo
     rounds = _rounds(one, other, family.order)
     for ends in (("low", "high"), ("high", "low")):
         sample = _sample(one, other, rounds, family.level, ends)
-        if _verdict(_effect(sample), sample.shift.p, family.level) != verdict:
+        if (_found_by(sample.shift) if sample.shift.p <= family.level else "not_shown") != verdict:
             return True
     return False
 

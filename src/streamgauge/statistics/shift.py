@@ -30,6 +30,9 @@ class Shift:
     high: float | None
     p: float
     """Two-sided."""
+    direction: float
+    """Above 0 where the test finds the second variant higher, below where it finds it lower. Where most values are the
+    same, the estimate does not tell: it is 0, also where all others lie on one side."""
 
 
 def paired_t(differences: Floats, level: float = limits.LEVEL) -> Shift:
@@ -38,7 +41,7 @@ def paired_t(differences: Floats, level: float = limits.LEVEL) -> Shift:
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(count)
     half = float(stats.t.ppf(1 - level / 2, count - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, count - 1))
-    return Shift("paired t", mean, mean - half, mean + half, p)
+    return Shift("paired t", mean, mean - half, mean + half, p, mean)
 
 
 def signed_rank(differences: Floats, level: float = limits.LEVEL) -> Shift:
@@ -51,17 +54,19 @@ def signed_rank(differences: Floats, level: float = limits.LEVEL) -> Shift:
     upper = np.triu_indices(count)
     averages = np.sort(((differences[:, None] + differences[None, :]) / 2)[upper])
     low, high = between(averages, signed_rank_sums(count), level) or (None, None)
-    return Shift("signed ranks", float(np.median(averages)), low, high, sign_flip_p(ranks))
+    return Shift("signed ranks", float(np.median(averages)), low, high, sign_flip_p(ranks), float(ranks.sum()))
 
 
 def rank_sum(ones: Floats, others: Floats, level: float = limits.LEVEL) -> Shift:
     """Mann-Whitney's test, and the median of all differences (Hodges and Lehmann, 1963) between two variants."""
-    together = np.concatenate([ones, others])
-    has_ties = len(np.unique(together)) < len(together)
+    ranks = stats.rankdata(np.concatenate([ones, others]))
+    of_ones, of_others = ranks[: len(ones)], ranks[len(ones) :]
+    has_ties = len(np.unique(ranks)) < len(ranks)
     differences = np.sort((others[None, :] - ones[:, None]).ravel())
     low, high = between(differences, rank_sums(len(ones), len(others)), level) or (None, None)
-    p = _rearranged(ones, others) if has_ties else float(stats.mannwhitneyu(ones, others, method="exact").pvalue)
-    return Shift("rank sums", float(np.median(differences)), low, high, p)
+    p = _rearranged(of_ones, of_others) if has_ties else float(stats.mannwhitneyu(ones, others, method="exact").pvalue)
+    direction = float(of_others.mean() - of_ones.mean())
+    return Shift("rank sums", float(np.median(differences)), low, high, p, direction)
 
 
 def has_outliers(values: Floats) -> bool:
@@ -94,8 +99,7 @@ def _rearranged(ones: Floats, others: Floats) -> float:
     """How often the mean ranks of two variants differ as much if runs are dealt out at random."""
     if min(len(ones), len(others)) < 2:
         return 1.0
-    ranks = stats.rankdata(np.concatenate([ones, others]))
-    return _dealt_out(tuple(sorted(ranks[: len(ones)])), tuple(sorted(ranks[len(ones) :])))
+    return _dealt_out(tuple(sorted(ones)), tuple(sorted(others)))
 
 
 @lru_cache(1024)

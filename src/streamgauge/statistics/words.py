@@ -19,11 +19,15 @@ def sentence(found: Comparison, label: str, *, is_duration: bool = False) -> str
     if found.verdict == "not_shown":
         return f"no difference in {label} shown between {found.one} and {found.other}; {_could(found)}{notes}"
     assert found.effect is not None
+    low, high = _ends(found.effect)
+    neutral, kind = (1, "ratio") if found.effect.is_ratio else (0, "difference")
+    if low <= neutral <= high:
+        typical = f"with a typical {kind} of {found.effect.estimate:.3g} ({low:.3g} to {high:.3g})"
+        return f"{label} of {found.other} is {found.verdict} than that of {found.one}, {typical}{notes}"
     if not found.effect.is_ratio:
-        low, high = sorted(abs(end) for end in _ends(found.effect))
+        low, high = sorted((abs(low), abs(high)))
         how = f"{low:.3g} to {high:.3g} {found.verdict} than that of {found.one}"
         return f"{label} of {found.other} is {how}{notes}"
-    low, high = _ends(found.effect)
     if not is_duration:
         return f"{label} of {found.other} is {low:.3g} to {high:.3g} times that of {found.one}{notes}"
     if found.verdict == "lower":
