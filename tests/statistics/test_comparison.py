@@ -202,6 +202,34 @@ def test_a_verdict_that_hangs_on_intervals_of_runs_says_so() -> None:
         assert (found.verdict, found.because) == ("higher", because)
 
 
+def _exact(values: Sequence[float]) -> Variant:
+    """Runs that the instrument cannot have moved."""
+    return Variant("zstd", {place: RunFigure(each, each, each) for place, each in enumerate(values)})
+
+
+def test_exact_figures_turn_no_verdict_of_a_family() -> None:
+    """The ends are compared with the level as the values are: adjusted for the other comparisons."""
+    weak = [value * by for value, by in zip(BASE[:5], (1.02, 1.05, 1.03, 1.09, 1.01), strict=True)]
+    pairs = [(variant("lz4", BASE[:5]), _exact(each)) for each in (weak, *[scaled(1.0, wiggle=0.02)] * 3)]
+    found = compared(pairs, "interleaved")
+    assert [each.verdict for each in found] == ["not_shown"] * 4
+    assert found[0].p is not None
+    assert found[0].p <= 0.05 < (found[0].adjusted_p or 0)
+    assert not any(SENSITIVE in each.because for each in found)
+
+
+def test_ends_that_are_shown_only_by_themselves_turn_a_verdict_of_a_family() -> None:
+    """At the other ends p is 0.02, which is shown alone and not among four."""
+    strong = scaled(1.2)
+    ends = [value * by for value, by in zip(BASE[:5], (1.02, 1.05, 1.03, 1.09, 1.01), strict=True)]
+    bounded = {place: RunFigure(each, low, each) for place, (each, low) in enumerate(zip(strong, ends, strict=True))}
+    other = _exact(scaled(1.0, wiggle=0.02))
+    for count, because in ((0, ()), (3, (SENSITIVE,))):
+        pairs = [(variant("lz4", BASE[:5]), each) for each in (Variant("zstd", bounded), *[other] * count)]
+        found = compared(pairs, "interleaved")[0]
+        assert (found.verdict, found.because) == ("higher", because)
+
+
 def _experiments(count: int, rounds: int, deviation: float, ratio: float, seed: int) -> list[Comparison]:
     """Pairs of runs that share what their round does to both."""
     rng = np.random.default_rng(seed)

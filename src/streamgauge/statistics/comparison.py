@@ -1,15 +1,16 @@
 """Two variants compared: which test decides, what it says, and why there is no verdict where there is none."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
 
 from streamgauge.domain.latency.buckets import Floats
 from streamgauge.statistics import limits
-from streamgauge.statistics.family import holm
+from streamgauge.statistics.family import holm_with
 from streamgauge.statistics.null import least_rank_sum_p, least_signed_rank_p
 from streamgauge.statistics.power import smallest_shift
 from streamgauge.statistics.shift import Shift, has_outliers, paired_t, rank_sum, sign_flip_p, signed_rank
@@ -126,9 +127,9 @@ def compared(
     family = _Family(order, level, len(pairs))
     found = [_compared(one, other, family) for one, other in pairs]
     decided = [place for place, each in enumerate(found) if each.verdict != "no_verdict"]
-    adjusted = holm([found[place].p or 0.0 for place in decided])
-    for place, p in zip(decided, adjusted, strict=True):
-        found[place] = _decided(*pairs[place], found[place], p, family)
+    alone = [found[place].p or 0.0 for place in decided]
+    for number, place in enumerate(decided):
+        found[place] = _decided(*pairs[place], found[place], partial(holm_with, alone, number), family)
     return found
 
 
@@ -244,16 +245,19 @@ def _could_show(sample: _Sample) -> float:
     return math.exp(smallest) if sample.is_ratio else smallest
 
 
-def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float, family: _Family) -> Comparison:
-    """The verdict at the adjusted level, and what else should be known about it."""
-    level = family.level
+def _decided(
+    one: Variant, other: Variant, found: Comparison, adjusted: Callable[[float], float], family: _Family
+) -> Comparison:
+    """The verdict, and what else should be known about it; `adjusted` adjusts its p-value for the other comparisons."""
+    assert found.p is not None
+    level, adjusted_p = family.level, adjusted(found.p)
     verdict: Shown = found.verdict if adjusted_p <= level else "not_shown"
     because = []
-    if found.flip_p is not None and (found.flip_p <= level) != ((found.p or 0.0) <= level):
+    if found.flip_p is not None and (found.flip_p <= level) != (found.p <= level):
         because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
-    if found.p is not None and found.p <= level < adjusted_p:
+    if found.p <= level < adjusted_p:
         because.append("it would be shown on its own, but not after the correction for several comparisons")
-    if _turns(one, other, family, verdict):
+    if any(each != verdict for each in _at_ends(one, other, family, adjusted)):
         because.append(SENSITIVE)
     return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))
 
@@ -263,16 +267,14 @@ def _found_by(shift: Shift) -> Shown:
     return "not_shown" if shift.direction == 0 else "higher" if shift.direction > 0 else "lower"
 
 
-def _turns(one: Variant, other: Variant, family: _Family, verdict: Shown) -> bool:
-    """Whether the verdict would be another one with the ends of intervals that lie farthest apart, either way."""
+def _at_ends(one: Variant, other: Variant, family: _Family, adjusted: Callable[[float], float]) -> Iterable[Shown]:
+    """The verdicts with the ends of intervals that lie farthest apart, either way; nothing where no run has one."""
     if all(each.low is None and each.high is None for variant in (one, other) for each in variant.runs.values()):
-        return False
+        return
     rounds = _rounds(one, other, family.order)
     for ends in (("low", "high"), ("high", "low")):
-        sample = _sample(one, other, rounds, family.level, ends)
-        if (_found_by(sample.shift) if sample.shift.p <= family.level else "not_shown") != verdict:
-            return True
-    return False
+        shift = _sample(one, other, rounds, family.level, ends).shift
+        yield _found_by(shift) if adjusted(shift.p) <= family.level else "not_shown"
 
 
 def is_narrow(found: Comparison, share: float) -> bool:

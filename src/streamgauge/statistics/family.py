@@ -11,3 +11,8 @@ def holm(values: Sequence[float]) -> list[float]:
         most = max(most, min(1.0, (len(values) - rank) * values[place]))
         adjusted[place] = most
     return adjusted
+
+
+def holm_with(values: Sequence[float], place: int, value: float) -> float:
+    """The adjusted p-value at a place of a family, if its own were `value`."""
+    return holm([*values[:place], value, *values[place + 1 :]])[place]
