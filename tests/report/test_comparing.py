@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from streamgauge.scenario.model.expectations import Bound
 Make = Callable[..., GivenRun]
 P99 = "latency.end_to_end.response.p99_ms"
 NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03)
+AT_MOST_30 = ExpectedOfVariant("at most 30 ms", P99, 0, Bound("<=", 30.0))
 
 
 @pytest.fixture
@@ -209,9 +211,19 @@ def test_runs_without_the_figure_are_missing_from_their_variant(
     [comparison] = found.primary.comparisons
     assert comparison.verdict == "no_verdict"
     assert comparison.because[0].startswith("5 of 10 runs of acks=all did not finish")
-    bound = ExpectedOfVariant("x", P99, 1, Bound("<=", 30.0))
-    [expected] = expected_answers([bound], found.variants, "unknown", 0.05)
+    [expected] = expected_answers([replace(AT_MOST_30, variant=1)], found.variants, "unknown", 0.05)
     assert (expected.holds, expected.because) == (None, "5 runs failed or are not believed")
+
+
+def test_an_expectation_is_decided_at_the_level_of_the_comparison(run: Make) -> None:
+    """Who looked after every round has a wider interval, which need not hold what a narrower one holds."""
+    found = together(acks(run, {"1": slower()}))
+    narrow, wide = (expected_answers([AT_MOST_30], found.variants, "unknown", level)[0] for level in (0.05, 0.025))
+    assert narrow.low is not None
+    assert narrow.high is not None
+    assert wide.low is not None
+    assert wide.high is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
 
 
 def test_runs_of_an_older_version_are_compared_by_their_values_and_said_to_be(run: Make) -> None:

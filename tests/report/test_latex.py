@@ -6,6 +6,7 @@ No LaTeX engine is needed: what LaTeX would stumble over is looked for.
 import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,12 @@ def test_bold_is_what_is_shown(
 def test_few_runs_have_a_range_and_those_left_out_are_told(compared: Compared) -> None:
     text = comparison_latex(compared(["a", "b"], [1.0, 2.0], rounds=3, spoilt=1), "x")
     assert "& 10.1 {[}9.90--10.2], 1 left out & " in text
+
+
+def test_the_caption_tells_the_level(compared: Compared) -> None:
+    text = comparison_latex(replace(compared(["a", "b"], [1.0, 1.2]), level=0.025), "x")
+    assert "with its 97.5 \\% interval" in text
+    assert "at a confidence of 97.5 \\%" in text
 
 
 def test_of_many_variants_each_is_a_row(compared: Compared) -> None:

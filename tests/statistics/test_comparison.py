@@ -57,6 +57,25 @@ def test_without_a_difference_it_is_told_what_could_have_been_shown() -> None:
 
 
 @pytest.mark.parametrize(
+    ("level", "size", "errors"),
+    [
+        # Standard errors of four degrees of freedom: the normal tail beyond the critical t, integrated over chi-square.
+        pytest.param(0.05, 1, 3.761, id="one comparison"),
+        pytest.param(0.025, 1, 4.584, id="who looks after every round"),
+        pytest.param(0.05, 5, 5.879, id="five comparisons"),
+    ],
+)
+def test_what_could_have_been_shown_is_that_of_the_level(level: float, size: int, errors: float) -> None:
+    """A stricter level, or more comparisons, need a larger difference."""
+    other = scaled(1.0, wiggle=0.1)
+    found = compared([(variant("lz4", BASE[:5]), variant("zstd", other))] * size, "interleaved", level)
+    logs = np.log(np.array(other) / np.array(BASE[:5]))
+    for each in found:
+        assert each.could_show is not None
+        assert math.log(each.could_show) == pytest.approx(errors * logs.std(ddof=1) / math.sqrt(5), rel=2e-3)
+
+
+@pytest.mark.parametrize(
     ("counts", "order", "missing", "said"),
     [
         ((4, 4), "interleaved", 1, "too few runs for a verdict: 1 more round"),

@@ -39,6 +39,20 @@ def test_the_interval_of_a_median_is_made_of_two_runs(count: int, expected: tupl
     assert summary([float(each) for each in range(1, count + 1)]).median_interval == expected
 
 
+def test_intervals_are_those_of_the_level() -> None:
+    values = [float(each) for each in np.random.default_rng(3).lognormal(2, 0.3, 20)]
+    found, looked = summary(values), summary(values, level=0.025)
+    logs = np.log(values)
+    low, high = stats.t.interval(0.975, 19, logs.mean(), stats.sem(logs))
+    assert looked.mean_interval == pytest.approx((math.exp(low), math.exp(high)))
+    # Of twenty runs the fifth and the sixteenth: P(X <= 4) = 0.006, and P(X <= 5) = 0.021 is more than half of 0.025.
+    assert looked.median_interval == (sorted(values)[4], sorted(values)[15])
+    assert looked.bootstrap_interval is not None
+    assert found.bootstrap_interval is not None
+    assert looked.bootstrap_interval[0] < found.bootstrap_interval[0]
+    assert summary([float(each) for each in range(6)], level=0.025).median_interval is None
+
+
 def test_with_a_value_that_is_not_positive_nothing_is_taken_on_logarithms() -> None:
     found = summary([0.0, 1.0, 2.0])
     low, high = stats.t.interval(0.95, 2, 1.0, stats.sem([0.0, 1.0, 2.0]))

@@ -153,7 +153,7 @@ def _compared(one: Variant, other: Variant, family: _Family) -> Comparison:
         p=sample.shift.p,
         flip_p=_flip_p(sample),
         deviation=sample.deviation,
-        could_show=_could_show(sample),
+        could_show=_could_show(sample, family),
     )
 
 
@@ -240,8 +240,10 @@ def _flip_p(sample: _Sample) -> float | None:
     return sign_flip_p(sample.differences) if is_t and len(sample.ones) >= limits.FEWEST_RANKED else None
 
 
-def _could_show(sample: _Sample) -> float:
-    smallest = smallest_shift(sample.deviation, len(sample.ones), None if sample.is_paired else len(sample.others))
+def _could_show(sample: _Sample, family: _Family) -> float:
+    """At the level that the smallest p-value of a family has to reach."""
+    others, level = None if sample.is_paired else len(sample.others), family.level / family.size
+    smallest = smallest_shift(sample.deviation, len(sample.ones), others, level=level)
     return math.exp(smallest) if sample.is_ratio else smallest
 
 

@@ -3,12 +3,10 @@
 from typing import Final
 
 LEVEL: Final = 0.05
-"""A difference is shown if it would come by chance in fewer cases than this."""
+"""A difference is shown if it would come by chance in fewer cases than this. Intervals leave out as many."""
 LOOKING_LEVEL: Final = 0.025
 """The same where runs went on until an interval was narrow: who looks after every round finds a difference by chance
 in up to 1.75 times as many cases."""
-CONFIDENCE: Final = 1 - LEVEL
-"""Of every interval."""
 FEWEST_RUNS: Final = 5
 """With fewer runs of a variant there are figures, and no verdict: nobody knows how far runs differ."""
 FEWEST_RANKED: Final = 6

@@ -35,8 +35,11 @@ class OfRuns:
     """Of the median, by the bias-corrected and accelerated bootstrap (Efron, 1987)."""
 
 
-def summary(values: Sequence[float], seed: int = 0) -> OfRuns:
-    """The summary of at least one run; `seed` is that of the bootstrap. Raises ValueError without a run."""
+def summary(values: Sequence[float], seed: int = 0, level: float = limits.LEVEL) -> OfRuns:
+    """The summary of at least one run; `seed` is that of the bootstrap, and intervals leave out a share `level`.
+
+    Raises ValueError without a run.
+    """
     if not values:
         raise ValueError("no runs")
     ordered = np.sort(np.asarray(values, np.float64))
@@ -44,7 +47,7 @@ def summary(values: Sequence[float], seed: int = 0) -> OfRuns:
     scaled = np.log(ordered) if is_positive else ordered
     mean, varies = float(scaled.mean()), bool(ordered[0] < ordered[-1])
     deviation = float(scaled.std(ddof=1)) if len(ordered) > 1 else None
-    found = _mean_interval(mean, deviation, len(ordered)) if varies and deviation else None
+    found = _mean_interval(mean, deviation, len(ordered), level) if varies and deviation else None
     return OfRuns(
         count=len(ordered),
         median=float(np.median(ordered)),
@@ -53,29 +56,29 @@ def summary(values: Sequence[float], seed: int = 0) -> OfRuns:
         mean=math.exp(mean) if is_positive else mean,
         deviation=deviation,
         mean_interval=(math.exp(found[0]), math.exp(found[1])) if found and is_positive else found,
-        median_interval=_median_interval(ordered) if varies else None,
-        bootstrap_interval=_bootstrap_interval(ordered, seed) if varies else None,
+        median_interval=_median_interval(ordered, level) if varies else None,
+        bootstrap_interval=_bootstrap_interval(ordered, seed, level) if varies else None,
     )
 
 
-def _mean_interval(mean: float, deviation: float, count: int) -> Interval:
-    half = float(stats.t.ppf(1 - limits.LEVEL / 2, count - 1)) * deviation / math.sqrt(count)
+def _mean_interval(mean: float, deviation: float, count: int, level: float) -> Interval:
+    half = float(stats.t.ppf(1 - level / 2, count - 1)) * deviation / math.sqrt(count)
     return mean - half, mean + half
 
 
-def _median_interval(ordered: Floats) -> Interval | None:
+def _median_interval(ordered: Floats, level: float) -> Interval | None:
     """The values at two ranks: the median lies outside if too few of the runs lie on one side of it (sign test)."""
-    return between(ordered, stats.binom.pmf(np.arange(len(ordered) + 1), len(ordered), 0.5))
+    return between(ordered, stats.binom.pmf(np.arange(len(ordered) + 1), len(ordered), 0.5), level)
 
 
-def _bootstrap_interval(ordered: Floats, seed: int) -> Interval | None:
+def _bootstrap_interval(ordered: Floats, seed: int, level: float) -> Interval | None:
     if len(ordered) < limits.BOOTSTRAP_FROM:
         return None
     # Where most values are the same, hardly a resample has another median, and nothing can be accelerated.
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         found = stats.bootstrap(
-            (ordered,), np.median, confidence_level=limits.CONFIDENCE, method="BCa", rng=np.random.default_rng(seed)
+            (ordered,), np.median, confidence_level=1 - level, method="BCa", rng=np.random.default_rng(seed)
         ).confidence_interval
     low, high = float(found.low), float(found.high)
     return None if math.isnan(low) or math.isnan(high) else (low, high)

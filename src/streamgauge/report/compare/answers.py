@@ -219,7 +219,9 @@ def answer(
     return MetricAnswer(
         metric=metric,
         is_primary=is_primary,
-        variants=tuple(summary([run.value for run in each.runs.values()]) if each.runs else None for each in found),
+        variants=tuple(
+            summary([run.value for run in each.runs.values()], level=level) if each.runs else None for each in found
+        ),
         left_out=tuple(each.left_out for each in found),
         comparisons=tuple(compared([(found[0], each) for each in found[1:]], order, level)),
     )

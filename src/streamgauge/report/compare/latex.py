@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from streamgauge.domain.text.numbers import UNKNOWN, percent, significant
+from streamgauge.domain.text.numbers import UNKNOWN, significant
 from streamgauge.report.compare.answers import MetricAnswer, Together, answer
 from streamgauge.report.compare.pages import MOST_COLUMNS, counted, few_answers, shown_answers
 from streamgauge.report.pages.page import plain
@@ -53,8 +53,10 @@ def escaped_latex(text: str) -> str:
 
 
 def _caption(found: Together) -> str:
-    share = percent(1 - found.level)
-    said = f"{counted(found)}. Median over the runs with its 95 % interval; of too few for that the range, in brackets."
+    share = f"{100 * (1 - found.level):g} %"
+    said = (
+        f"{counted(found)}. Median over the runs with its {share} interval; of too few for that the range, in brackets."
+    )
     if len(found.variants) > 1:
         said += f" Bold: shown to be better than all other variants, at a confidence of {share}."
     return escaped_latex(said)
