@@ -147,6 +147,31 @@ def test_a_sentence_says_how_much_worse(runs: Runs, now: dict[str, Any], expecte
     assert judged(runs, "p99=10%", **now).gated[0].sentence == expected
 
 
+@pytest.mark.parametrize(
+    ("rate", "outcome", "expected"),
+    [
+        (0.907, "within", "received rate: 9.3 % to 9.3 % worse than the baseline (limit 10 %)"),
+        (0.5, "worse", "received rate: 50 % to 50 % worse than the baseline (limit 10 %)"),
+        (1.5, "within", "received rate: 50 % to 50 % better than the baseline (limit 10 %)"),
+    ],
+)
+def test_of_a_rate_the_share_that_is_lost_counts(runs: Runs, rate: float, outcome: str, expected: str) -> None:
+    steady = [1 + place / 10_000 for place in range(6)]
+    before, now = runs(noise=steady), runs(rate=rate, noise=steady)
+    [found] = gates([alone(before)], [alone(now)], [parse_limit("received=10%")]).gated
+    assert (found.gate.outcome, found.sentence) == (outcome, expected)
+
+
+@pytest.mark.parametrize("share", ["100%", "2"])
+def test_a_rate_cannot_lose_all_of_it(runs: Runs, share: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        judged(runs, f"received={share}", f"sent={share}", f"p99={share}")
+    assert [fault.where for fault in caught.value.faults] == ["--max-worse"] * 2
+    assert str(caught.value).startswith(
+        "--max-worse: received: no more than all of it can be lost, so the gate would never close. Use less than 100%"
+    )
+
+
 def test_what_cannot_be_told_says_how_many_runs_would_tell(runs: Runs) -> None:
     [found] = judged(runs, "p99=10%", p99=1.05, noise=[each**3 for each in NOISE]).gated
     assert found.gate.outcome == "unknown"

@@ -24,8 +24,13 @@ def ratio(estimate: float, low: float | None, high: float | None) -> Effect:
         pytest.param(ratio(1.05, 1.01, 1.1), False, "within", (0.01, 0.1), id="it is slower, and may be"),
         pytest.param(ratio(0.7, 0.6, 0.8), False, "within", (-0.4, -0.2), id="it is faster"),
         pytest.param(ratio(1.1, 1.05, 1.2), False, "unknown", (0.05, 0.2), id="the limit lies within"),
-        pytest.param(ratio(0.7, 0.5, 0.8), True, "worse", (0.25, 1.0), id="a rate that fell"),
-        pytest.param(ratio(1.2, 1.25, 2.0), True, "within", (-0.5, -0.2), id="a rate that rose"),
+        pytest.param(ratio(0.7, 0.5, 0.8), True, "worse", (0.2, 0.5), id="a rate that fell"),
+        pytest.param(ratio(1.2, 1.25, 2.0), True, "within", (-1.0, -0.25), id="a rate that rose"),
+        pytest.param(
+            ratio(0.907, 0.906, 0.908), True, "within", (0.092, 0.094), id="a rate that lost less than it may"
+        ),
+        pytest.param(ratio(0.92, 0.9, 0.95), True, "within", (0.05, 0.1), id="a rate that lost what it may"),
+        pytest.param(ratio(0.92, 0.88, 0.95), True, "unknown", (0.05, 0.12), id="a rate that may have lost more"),
     ],
 )
 def test_the_interval_decides(effect: Effect, more_is_better: bool, outcome: str, worse: tuple[float, float]) -> None:
@@ -55,6 +60,13 @@ def test_the_interval_decides(effect: Effect, more_is_better: bool, outcome: str
 )
 def test_what_cannot_be_told_says_why_and_what_it_takes(found: Comparison, expected: Gate) -> None:
     assert gate(found, 0.1) == expected
+
+
+def test_a_rate_is_as_far_from_its_limit_as_from_what_is_left_of_it() -> None:
+    """Of half a rate that may lose half, no number of runs would tell; of all of it, few."""
+    for estimate, runs in ((0.5, None), (0.7, 5)):
+        found = gate(comparison(ratio(estimate, 0.4, 1.1), deviation=0.05), 0.5, more_is_better=True)
+        assert (found.outcome, found.runs_wanted) == ("unknown", runs)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 """Gates: limits on how much worse runs may be than those of a baseline, and what the runs say about each."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from streamgauge.domain.errors import BadInput, BadValue
+from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.numbers import listed, percent
 from streamgauge.report.compare.answers import ComparedMetric, MetricAnswer, answer, figure_of, metric_at
 from streamgauge.report.compare.differences import Difference, differences
 from streamgauge.report.compare.variants import Alike
+from streamgauge.report.pages.page import plain
 from streamgauge.result import Result
 from streamgauge.statistics import limits as levels
 from streamgauge.statistics.comparison import RunOrder
@@ -124,16 +125,25 @@ def gates(baseline: Sequence[Alike], candidate: Sequence[Alike], limits: Sequenc
     """What a candidate says about these limits beside a baseline: a variant of each, or each variant with its own.
 
     Several variants are one family, so the intervals of all of them together are right in 95 of 100 checks. Raises
-    BadInput where the variants of both are not the same.
+    BadInput where the variants of both are not the same, or a limit could not close a gate.
     """
     pairs = _matched(baseline, candidate)
     runs = [run for pair in pairs for each in pair for run in each.runs]
+    metrics = [metric_at(each.path(runs)) for each in limits]
+    if faults := [fault for pair in zip(limits, metrics, strict=True) for fault in _faults(*pair)]:
+        raise BadInput(faults)
     level = levels.LEVEL / len(pairs)
-    found = [_gated(pair, each, metric_at(each.path(runs)), level) for pair in pairs for each in limits]
+    found = [_gated(pair, *each, level) for pair in pairs for each in zip(limits, metrics, strict=True)]
     if len(pairs) > 1:
         found = [replace(each, variant=pairs[place // len(limits)][1].name) for place, each in enumerate(found)]
     sided = [[replace(one, name="baseline"), replace(now, name="candidate")] for one, now in pairs]
     return Gates(tuple(found), tuple(dict.fromkeys(each for pair in sided for each in differences(pair))))
+
+
+def _faults(limit: WorseLimit, metric: ComparedMetric) -> Iterator[Fault]:
+    if metric.more_is_better and limit.share >= 1:
+        what = f"{plain(limit.figure)}: no more than all of it can be lost, so the gate would never close"
+        yield Fault("--max-worse", what, "Use less than 100%")
 
 
 def _matched(baseline: Sequence[Alike], candidate: Sequence[Alike]) -> list[tuple[Alike, Alike]]:
