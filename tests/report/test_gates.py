@@ -172,6 +172,35 @@ def test_a_rate_cannot_lose_all_of_it(runs: Runs, share: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "now", "code"),
+    [
+        ("delivery.delivered_once", 500.0, 3),
+        ("delivery.delivered_once", 1_500.0, 0),
+        ("connections.open.per_second", 500.0, 3),
+        ("recovery.0.drain_rate_per_second", 300.0, 3),
+        ("recovery.0.time_to_drain_s", 300.0, 0),
+        ("delivery.resent", 1_500.0, 3),
+    ],
+)
+def test_a_gate_knows_which_way_is_worse(runs: Runs, path: str, now: float, code: int) -> None:
+    def at(value: float) -> Alike:
+        figure = runs()[0].trust[P99].model_copy(update={"value": value, "low": value, "high": value})
+        return alone([run.model_copy(update={"trust": {path: figure}}) for run in runs()])
+
+    assert gates([at(1_000.0)], [at(now)], [WorseLimit(path, 0.1)]).code == code
+
+
+def test_a_figure_without_a_direction_is_refused(runs: Runs) -> None:
+    with pytest.raises(BadInput) as caught:
+        judged(runs, "delivery.checked=10%", "p99=10%", "latency.poll.p99_ms=10%")
+    assert str(caught.value).splitlines() == [
+        f"--max-worse: {each}: it is not known whether more or less of it is better. "
+        "Use a latency, a rate, a lag, or a count of messages that arrived or did not"
+        for each in ("delivery.checked", "latency.poll.p99_ms")
+    ]
+
+
 def test_what_cannot_be_told_says_how_many_runs_would_tell(runs: Runs) -> None:
     [found] = judged(runs, "p99=10%", p99=1.05, noise=[each**3 for each in NOISE]).gated
     assert found.gate.outcome == "unknown"
@@ -270,12 +299,12 @@ def test_github_is_told_of_what_is_not_within_its_limit(runs: Runs) -> None:
 
 
 def test_what_comes_from_outside_means_nothing(runs: Runs, healthy_result: dict[str, Any]) -> None:
-    path = "<b>|\x1b\n::error::x"
+    path = "latency.<b>|\x1b\n::error::x_ms"
     document = deepcopy(healthy_result)
     document["trust"][path] = document["trust"][P99]
     results = [result_of(document)]
     found = gates([alone(results)], [alone(results)], [WorseLimit(path, 0.1)])
-    assert ET.fromstring(junit(found))[0].attrib["name"] == "<b>|??::error::x"
+    assert ET.fromstring(junit(found))[0].attrib["name"] == "latency.<b>|??::error::x_ms"
     assert "<b>|" not in gates_markdown(found)
     assert "\n" not in annotations(found)[0]
 

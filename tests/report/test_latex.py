@@ -79,6 +79,19 @@ def test_few_runs_have_a_range_and_those_left_out_are_told(compared: Compared) -
     assert "& 10.1 {[}9.90--10.2], 1 left out & " in text
 
 
+def test_nothing_is_best_where_nobody_knows_what_is_better(compared: Compared) -> None:
+    """A poll is long where a consumer is slow, and where it waits for messages."""
+    path = "latency.poll.p99_ms"
+    variants = [
+        replace(each, runs=tuple(run.model_copy(update={"trust": {path: run.trust[P99]}}) for run in each.runs))
+        for each in compared(["a", "b"], [1.0, 1.5]).variants
+    ]
+    found = together_of(variants, path, "interleaved")
+    assert found.primary is not None
+    assert found.primary.comparisons[0].verdict == "higher"
+    assert shown_best(found, found.primary) is None
+
+
 def test_the_caption_tells_the_level(compared: Compared) -> None:
     text = comparison_latex(replace(compared(["a", "b"], [1.0, 1.2]), level=0.025), "x")
     assert "with its 97.5 \\% interval" in text

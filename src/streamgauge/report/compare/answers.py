@@ -8,6 +8,7 @@ from streamgauge.report.compare.carriers import MeasuredCarrier, carriers
 from streamgauge.report.compare.differences import Difference, differences, warnings
 from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
+from streamgauge.result.better import more_is_better
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.statistics import limits
 from streamgauge.statistics.comparison import Comparison, RunFigure, RunOrder, Variant, compared
@@ -30,9 +31,9 @@ class ComparedMetric:
         return self.unit == "ms"
 
     @property
-    def more_is_better(self) -> bool:
-        """Whether more of it is better; less of everything else is."""
-        return self.path.startswith("throughput.")
+    def more_is_better(self) -> bool | None:
+        """Whether more of it is better, or less; None where that cannot be said."""
+        return more_is_better(self.path)
 
 
 METRICS: Final = (

@@ -141,7 +141,10 @@ def gates(baseline: Sequence[Alike], candidate: Sequence[Alike], limits: Sequenc
 
 
 def _faults(limit: WorseLimit, metric: ComparedMetric) -> Iterator[Fault]:
-    if metric.more_is_better and limit.share >= 1:
+    if metric.more_is_better is None:
+        what = f"{plain(limit.figure)}: it is not known whether more or less of it is better"
+        yield Fault("--max-worse", what, "Use a latency, a rate, a lag, or a count of messages that arrived or did not")
+    elif metric.more_is_better and limit.share >= 1:
         what = f"{plain(limit.figure)}: no more than all of it can be lost, so the gate would never close"
         yield Fault("--max-worse", what, "Use less than 100%")
 
@@ -162,7 +165,7 @@ def _matched(baseline: Sequence[Alike], candidate: Sequence[Alike]) -> list[tupl
 def _gated(variants: tuple[Alike, Alike], limit: WorseLimit, metric: ComparedMetric, level: float) -> Gated:
     order: RunOrder = "interleaved" if take_turns(*variants) else "unknown"
     found = answer(variants, metric, is_primary=True, order=order, level=level)
-    judged = gate(found.comparisons[0], limit.share, level=level, more_is_better=metric.more_is_better)
+    judged = gate(found.comparisons[0], limit.share, level=level, more_is_better=metric.more_is_better is True)
     return Gated(limit, metric, judged, found)
 
 

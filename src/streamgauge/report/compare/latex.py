@@ -86,16 +86,18 @@ def _ends(interval: Sequence[float]) -> str:
 
 
 def shown_best(found: Together, of: MetricAnswer) -> int | None:
-    """The place of the variant that is shown to be better than every other one; None where none is.
+    """The place of the variant that is shown to be better than every other one; None where none is, or nobody
+    knows what would be better.
 
     The comparisons of the best with all others are one family, so that choosing it by the same runs claims no more than
     the level allows.
     """
+    more_is_better = of.metric.more_is_better
     medians = [(runs.median, place) for place, runs in enumerate(of.variants) if runs is not None]
-    if len(medians) < max(2, len(of.variants)):
+    if more_is_better is None or len(medians) < max(2, len(of.variants)):
         return None
-    _, best = max(medians) if of.metric.more_is_better else min(medians)
+    _, best = max(medians) if more_is_better else min(medians)
     sided = [found.variants[best], *(each for place, each in enumerate(found.variants) if place != best)]
     compared = answer(sided, of.metric, is_primary=of.is_primary, order=found.order, level=found.level).comparisons
-    worse = "lower" if of.metric.more_is_better else "higher"
+    worse = "lower" if more_is_better else "higher"
     return best if all(each.verdict == worse for each in compared) else None
