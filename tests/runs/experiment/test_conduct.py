@@ -18,6 +18,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare import Together
+from streamgauge.report.compare.answers import PRIMARY
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record
 from streamgauge.runs.experiment.judge import answered
@@ -65,6 +66,8 @@ class Made:
     quiet: bool = True
     tables: list[tuple[str, int]] = field(default_factory=list)
     tables_fail: bool = False
+    lacking: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Figures that a run has not, by its number."""
     before: Callable[[int], None] = lambda _: None
 
     def run(self, request: Request, _display: Display) -> RunFolder:
@@ -98,6 +101,8 @@ class Made:
             document["run"] |= {"ending": outcome, "reasons": ["because"]}
         else:
             document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
+        for path in self.lacking.get(number, ()):
+            del document["trust"][path]
         return document
 
     @contextmanager
@@ -274,7 +279,7 @@ def test_an_interrupted_experiment_keeps_what_is_done_and_goes_on(made: Made, ou
     made.outcomes = [10.0, 20.0, outcome]
     ended = made.carry_out(repeat=2)
     assert (ended.code, outcomes(ended.record)) == (Exit.INTERRUPTED, ["measured", "measured", "interrupted"])
-    assert ended.record.reasons[0].endswith(f"go on with: {ended.folder.resume}")
+    assert ended.record.reasons[0].endswith(f"resume with: {ended.folder.resume}")
     assert ended.found is not None
 
     again = made.go_on(ended.folder)
@@ -282,6 +287,29 @@ def test_an_interrupted_experiment_keeps_what_is_done_and_goes_on(made: Made, ou
     assert outcomes(again.record) == ["measured", "measured", "interrupted", "measured", "measured"]
     assert made.order[2] == made.order[3]
     assert len(made.brokers) == 2
+
+
+def test_an_interrupt_before_anything_was_measured_ends_it_too(made: Made) -> None:
+    """Ctrl-C in the warm-up of the first run: it has no figure, and nobody named a metric."""
+    made.outcomes, made.lacking = ["interrupted"], {0: PRIMARY}
+    ended = made.carry_out(repeat=1)
+    assert (ended.code, outcomes(ended.record)) == (Exit.INTERRUPTED, ["interrupted"])
+    again = made.go_on(ended.folder)
+    assert (again.code, outcomes(again.record)) == (Exit.DONE, ["interrupted", "measured", "measured"])
+
+
+def test_a_run_that_did_not_finish_does_not_say_what_is_compared(made: Made) -> None:
+    """Its messages were acknowledged, and it ended before they were received."""
+    made.outcomes, made.lacking = ["failed"], {0: (P99,)}
+    ended = made.carry_out(repeat=2)
+    assert (ended.record.metric, outcomes(ended.record)) == (P99, ["failed", *["measured"] * 3])
+
+
+def test_a_run_without_any_figure_says_what_to_do(made: Made) -> None:
+    made.lacking = {0: PRIMARY}
+    ended = made.carry_out(repeat=1)
+    assert outcomes(ended.record) == ["failed", "measured"]
+    assert ended.record.runs[0].reasons == ["it has no figure that could be compared; name one with `metric`"]
 
 
 def test_more_rounds_may_be_added(made: Made) -> None:

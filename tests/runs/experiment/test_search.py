@@ -284,7 +284,7 @@ def test_a_search_goes_on_from_wherever_it_was_interrupted(system: System, tmp_p
         assert ended.code is Exit.DONE
         return
     assert ended.code is Exit.INTERRUPTED
-    assert ended.record.reasons == [f"{ended.record.reasons[0].partition(';')[0]}; go on with: {ended.folder.resume}"]
+    assert ended.record.reasons == [f"{ended.record.reasons[0].partition(';')[0]}; resume with: {ended.folder.resume}"]
     system.is_overloaded = False
     again = system.go_on(ended.folder)
     assert (again.code, again.record.ending, again.record.reasons) == (Exit.DONE, whole.record.ending, [])

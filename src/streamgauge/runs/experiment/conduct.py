@@ -15,7 +15,7 @@ from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 from streamgauge.report.publish import read_result
 from streamgauge.runs.conduct.prepare import cluster_plan
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record
-from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
+from streamgauge.runs.experiment.judge import answered, are_narrow, exit_of, expectations, judged, primary_of
 from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
 from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
@@ -160,12 +160,10 @@ class _Conducting:
 
     def _judge(self, run: RecordedRun, folder: RunFolder) -> None:
         result = read_result(folder.result)
-        if self._record.metric is None:
+        # A run that was cut short may lack the figures that the others have.
+        if self._record.metric is None and result.run.ending == "finished":
             self._record.metric = primary_of(result)
-        if self._record.metric is None:
-            found = Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
-        else:
-            found = judged(result, self._record.metric)
+        found = judged(result, self._record.metric)
         run.outcome, run.value, run.reasons = found.outcome, found.value, list(found.reasons)
 
     def _fail(self, run: RecordedRun) -> None:
