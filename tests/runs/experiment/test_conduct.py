@@ -66,6 +66,8 @@ class Made:
     quiet: bool = True
     tables: list[tuple[str, int]] = field(default_factory=list)
     tables_fail: bool = False
+    bad_size: int | None = None
+    """Every run with messages of this size fails."""
     lacking: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Figures that a run has not, by its number."""
     before: Callable[[int], None] = lambda _: None
@@ -75,6 +77,8 @@ class Made:
         self.before(number)
         self.requests.append(request)
         outcome = self.outcomes[number] if number < len(self.outcomes) else self.p99(request)
+        if request.scenario.load and request.scenario.load.size == self.bad_size:
+            outcome = BrokerError("no")
         folder = RunFolder(request.out / f"run-{number}")
         if isinstance(outcome, BaseException):
             if isinstance(outcome, BrokerError):
@@ -264,6 +268,23 @@ def test_three_failed_runs_in_a_row_end_it(made: Made) -> None:
     assert len(made.requests) == 4
     assert (ended.record.ending, ended.code) == ("failed", Exit.FAILED)
     assert ended.record.reasons == ["the last runs all failed: no"]
+
+
+def test_a_variant_that_always_fails_does_not_end_it(made: Made) -> None:
+    """With `again` it fails twice in each round, and an even round is the reverse of the one before."""
+    made.bad_size = 256
+    ended = made.carry_out(repeat=4, again=True)
+    assert sorted(outcomes(ended.record)) == ["failed"] * 8 + ["measured"] * 4
+    assert "bbb" in made.order
+    assert ended.record.ending == "finished"
+
+
+def test_an_experiment_that_failed_has_as_many_attempts_when_it_goes_on(made: Made) -> None:
+    made.outcomes = [10.0, BrokerError("no"), BrokerError("no"), BrokerError("no"), BrokerError("no")]
+    ended = made.carry_out(repeat=6)
+    assert ended.record.ending == "failed"
+    again = made.go_on(ended.folder)
+    assert (again.record.ending, len(again.record.runs)) == ("finished", 12)
 
 
 def test_what_no_run_could_start_with_ends_it_at_once(made: Made) -> None:

@@ -326,6 +326,14 @@ def test_runs_that_did_not_finish_are_tried_again(system: System) -> None:
     assert (again.code, again.record.steps[3].value) == (Exit.DONE, 8_000)
 
 
+def test_a_search_that_failed_has_as_many_attempts_when_it_goes_on(system: System) -> None:
+    system.fails = dict.fromkeys(range(4), BrokerError("the broker died"))
+    ended = system.search(start="8k/s")
+    assert len(ended.record.steps) == 3
+    again = system.go_on(ended.folder)
+    assert (again.code, again.record.ending) == (Exit.DONE, "narrow")
+
+
 def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System) -> None:
     system.capacity = 9_000
     objectives = ["p99 <= 20 ms", "p99 <= 60 ms"]

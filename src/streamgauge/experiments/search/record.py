@@ -158,6 +158,6 @@ def ended_as(record: SearchRecord) -> Literal["narrow", "at_limit", "never_held"
 
 
 def keeps_failing_to_finish(steps: Sequence[SearchStep], most: int = 3) -> bool:
-    """Whether the last runs did not even finish."""
-    last = steps[-most:]
+    """Whether the last runs did not even finish; one that was interrupted, or is tried anew, says nothing."""
+    last = [step for step in steps if step.outcome == "done"][-most:]
     return len(last) == most and all(step.acked_per_second is None for step in last)

@@ -92,6 +92,7 @@ class _Conducting:
     ) -> None:
         self._request, self._view, self._means, self._folder, self._record = request, view, means, folder, record
         self._plan = record.plan
+        self._done_before = len(record.runs)
         self._recorder = RunRecorder(
             folder, record, record.runs, means, view.say, view.display_of, self._tell, self._judge, self._fail
         )
@@ -154,7 +155,7 @@ class _Conducting:
         run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
         request = self._request.requests[each.variant]
         self._recorder.carry_out(run, request, brokers.current(cluster_plan(request.scenario)), settle_ns)
-        if keeps_failing(record.runs):
+        if keeps_failing(record.runs, len(record.variants), self._done_before):
             record.ending = "failed"
             record.reasons.append(f"the last runs all failed: {'; '.join(run.reasons)}")
 
