@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.experiments.search.objective import Objective
@@ -131,7 +129,7 @@ def _objective(
 def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Said, float | None]:
     """Every full window has to hold; an infinite figure holds in none."""
     if not windows:
-        what = f"{objective.text}: the measure phase has no full window"
+        what = f"{objective.text}: the measure phase has no full window with messages"
         return _Said(held=False, is_doubtful=True, reason=what), None
     broke = [each for each in windows if each is None or not objective.bound.holds(each)]
     # Upper bounds are those of latencies; of lower ones the least is the worst.
@@ -151,7 +149,8 @@ def windows_of(
 ) -> dict[str, list[float | None]]:
     """The figure of each full window of the measure phase in ms, by the text of each objective over windows.
 
-    Raises AnalysisError where the tables cannot be read.
+    It is None for infinite, and for a window without messages although some were due; one in which none were due is left
+    out. Raises AnalysisError where the tables cannot be read.
     """
     return {
         each.text: _windows(folder, each, measured_seconds // each.window_seconds)
@@ -162,18 +161,32 @@ def windows_of(
 
 def _windows(folder: RunFolder, objective: Objective, count: int) -> list[float | None]:
     length = objective.window_seconds or 1
-    if objective.figure == "max":
-        rows = [
-            row
-            for row in rows_of(folder, "latency", metric=objective.metric)
-            if row["scope"] == "window" and row["max_ms"] is not None and 0 <= row["second"] < count * length
-        ]
-        seconds = np.array([row["second"] for row in rows], np.int64)
-        maxima = np.array([row["max_ms"] for row in rows], np.float64)
-        return [
-            float(maxima[seconds // length == window].max()) if (seconds // length == window).any() else None
-            for window in range(count)
-        ]
-    found = moving_percentiles(folder, objective.metric, [objective.figure], length)
-    at_end = {row["second"] + 1: row[objective.figure] for row in found}
-    return [at_end.get((window + 1) * length) for window in range(count)]
+    figures = _maxima if objective.figure == "max" else _percentiles
+    found = figures(folder, objective, length, count)
+    wanted = found.keys() | _loaded(folder, length, count)
+    return [found.get(window) for window in range(count) if window in wanted]
+
+
+def _maxima(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
+    """The maximum of each window that has messages."""
+    found: dict[int, float | None] = {}
+    for row in rows_of(folder, "latency", metric=objective.metric, scope="window"):
+        window = row["second"] // length
+        if row["max_ms"] is not None and 0 <= window < count:
+            found[window] = max(found.get(window) or 0.0, row["max_ms"])
+    return found
+
+
+def _percentiles(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
+    """The percentile of each window that has messages, None for infinite."""
+    rows = moving_percentiles(folder, objective.metric, [objective.figure], length, count * length)
+    ends = {row["second"] + 1: row[objective.figure] for row in rows}
+    return {end // length - 1: figure for end, figure in ends.items() if end % length == 0}
+
+
+def _loaded(folder: RunFolder, length: int, count: int) -> set[int]:
+    """The windows in which messages were due; all of them where there is no schedule."""
+    due = {row["second"]: row["due"] for row in rows_of(folder, "throughput", scope="window")}
+    if not any(due.values()):
+        return set(range(count))
+    return {second // length for second, messages in due.items() if messages}
