@@ -59,6 +59,7 @@ class System:
     fails: dict[int, BaseException | str] = field(default_factory=dict)
     rates: list[float | None] = field(default_factory=list)
     steps: list[SearchStep] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     is_overloaded: bool = False
 
@@ -111,7 +112,7 @@ class System:
 
     @property
     def view(self) -> SearchView:
-        return SearchView(lambda _: None, lambda step, _: self.steps.append(deepcopy(step)), lambda _: Quiet())
+        return SearchView(self.said.append, lambda step, _: self.steps.append(deepcopy(step)), lambda _: Quiet())
 
 
 @pytest.fixture
@@ -175,6 +176,17 @@ def test_whole_numbers_are_searched_as_such(system: System) -> None:
     assert ended.record.answer.held == 8
 
 
+def test_a_search_ends_at_the_limit_of_its_setting(system: System) -> None:
+    system.capacity = 1e9
+    ended = system.search(path="consume.groups", start="20")
+    assert [step.value for step in ended.record.steps] == [20, 40, 64]
+    assert (ended.code, ended.record.ending, ended.record.most) == (Exit.DONE, "at_limit", 64)
+    assert system.said[0].startswith(
+        "searched up to 64, as the scenario can have no more: consume.groups: 1024: should"
+    )
+    assert system.go_on(ended.folder).record == ended.record
+
+
 def test_a_doubtful_run_is_repeated(system: System) -> None:
     system.fails = {1: "failed"}
     ended = system.search(start="8k/s")
@@ -235,6 +247,7 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({}, ("phases.start_at=2999-01-01T00:00:00Z",), ["phases.start_at: has no place"]),
         ({"path": "load.payload"}, (), ["--start: load.payload has no number"]),
         ({"path": "load.producers", "start": "1.5"}, (), ["--start: 1.5: not a whole number"]),
+        ({"path": "consume.groups", "most": "100"}, (), ["--most: consume.groups: 100: should be less"]),
         ({"path": "load.nothing", "start": "1"}, (), ["load.nothing: no such key"]),
         ({}, ("load=off",), ["load: is off"]),
         ({"climb": "by: 0"}, (), ["--climb by: not a share"]),

@@ -149,8 +149,8 @@ def windows_of(
 ) -> dict[str, list[float | None]]:
     """The figure of each full window of the measure phase in ms, by the text of each objective over windows.
 
-    It is None for infinite, and for a window without messages although some were due; one in which none were due is left
-    out. Raises AnalysisError where the tables cannot be read.
+    It is None for infinite, and for a window without messages although some were due. A window in which none were due
+    is left out. Raises AnalysisError where the tables cannot be read.
     """
     return {
         each.text: _windows(folder, each, measured_seconds // each.window_seconds)
