@@ -132,11 +132,11 @@ class Made:
         request = experiment_of({**SIZES, **changes}, self.options(), {})
         return conduct(request, self.view, ["streamgauge", "experiment"], self.means)
 
-    def go_on(self, folder: ExperimentFolder, **changes: Any) -> ExperimentEnded:
-        return go_on(folder, None, self.options(), changes, self.view, self.means)
+    def go_on(self, folder: ExperimentFolder, *settings: str, source: Any = None, **changes: Any) -> ExperimentEnded:
+        return go_on(folder, source, self.options(*settings), changes, self.view, self.means)
 
-    def options(self) -> RunOptions:
-        return RunOptions(out=self.out, command=["streamgauge"])
+    def options(self, *settings: str, **more: Any) -> RunOptions:
+        return RunOptions(out=self.out, command=["streamgauge"], settings=settings, **more)
 
     @property
     def order(self) -> str:
@@ -351,6 +351,43 @@ def test_another_plan_is_another_experiment(made: Made, changes: dict[str, Any],
     ended = made.carry_out(repeat=2)
     with pytest.raises(BadInput, match=expected):
         made.go_on(ended.folder, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"set": {"load.rate": "7/s"}}, ["scenario: differs from that of the experiment: set.load.rate."]),
+        ({"scenario": "saturate"}, ["scenario: differs from that of the experiment: "]),
+        ({"metric": "throughput.acked_per_second"}, [f"metric: differs from that of the experiment: {P99}"]),
+        ({"again": True, "broker": "fresh"}, ["again: differs", "broker: differs"]),
+        ({"stop": {"interval": "5%"}}, ["stop.interval: differs"]),
+        ({"metric": P99, "about": "x", "settle": "1s", "stop": {"time": "9h"}, "repeat": 2, "again": False}, []),
+    ],
+)
+def test_what_its_runs_depend_on_may_not_change_before_it_goes_on(
+    made: Made, changes: dict[str, Any], expected: list[str]
+) -> None:
+    """Runs of two loads, or on two clusters, would be mixed; what would be ignored is refused, too."""
+    ended = made.carry_out(repeat=1)
+    source = {**SIZES, "repeat": 1, **changes}
+    if not expected:
+        assert made.go_on(ended.folder, source=source).code is ended.code
+        return
+    with pytest.raises(BadInput) as caught:
+        made.go_on(ended.folder, source=source, repeat=2)
+    found = [str(fault) for fault in caught.value.faults]
+    assert len(found) == len(expected)
+    assert all(text.startswith(begin) for text, begin in zip(found, expected, strict=True)), found
+    assert len(made.requests) == 2
+
+
+def test_neither_settings_nor_the_cluster_may_change_before_it_goes_on(made: Made) -> None:
+    ended = made.carry_out(repeat=1)
+    with pytest.raises(BadInput, match=r"scenario: differs from that of the experiment: phases\.measure\."):
+        made.go_on(ended.folder, "phases.measure=5s")
+    elsewhere = made.options(bootstrap="somewhere:9092")
+    with pytest.raises(BadInput, match="--bootstrap: the experiment was begun on embedded brokers"):
+        go_on(ended.folder, None, elsewhere, {}, made.view, made.means)
 
 
 def test_nobody_else_carries_it_out_meanwhile(made: Made) -> None:

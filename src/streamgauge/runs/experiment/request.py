@@ -13,6 +13,7 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput, Fault, Faults
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
+from streamgauge.experiments.alike import differences
 from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.parse import examine_experiment
@@ -28,7 +29,6 @@ from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 _MOST_FAULTS: Final = 20
 """Faults of variants that are shown; of thousands of variants, one mistake makes thousands."""
 _SUFFIX: Final = ".yaml"
-_NEW: Final = "Start a new experiment, or correct it"
 _VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={from: 64, to: 16KiB, times: 4}'"
 
 
@@ -250,24 +250,15 @@ def resumed(
 ) -> ExperimentRequest:
     """The request of an experiment that goes on, from its file or else from what was recorded of it.
 
-    More rounds may be asked for; raises BadInput where anything else of the plan differs.
+    More rounds may be asked for; raises BadInput where anything else that its runs depend on differs.
     """
     of_record = {"repeat": record.repeat, "order": record.order, "seed": record.seed}
     if options.bootstrap is None and options.client_config is None:
         options = replace(options, bootstrap=record.cluster)
     request = experiment_of(record.asked if source is None else source, options, {**of_record, **changes})
-    where = one_line(source) if isinstance(source, str) else "experiment"
-    told = [(each.name, each.settings) for each in record.variants]
-    asked = request.experiment
-    faults = []
-    if told != [(each.name, each.settings) for each in recorded_variants(request.variants)]:
-        faults.append(Fault(where, "has other variants than the experiment", _NEW))
-    if (asked.order, asked.seed) != (record.order, record.seed):
-        faults.append(Fault("order", "differs from that of the experiment", _NEW))
-    if asked.repeat < record.repeat or (asked.repeat > record.repeat and record.order == "blocks"):
-        what = f"{asked.repeat}: the experiment has {record.repeat} rounds, in order {record.order}"
-        faults.append(Fault("repeat", what, "Write a larger number, for an order other than blocks"))
-    if faults:
+    place = one_line(source) if isinstance(source, str) else "experiment"
+    variants, cluster = recorded_variants(request.variants), request.requests[0].bootstrap
+    if faults := list(differences(record, request.experiment, request.asked, variants, cluster, place)):
         raise BadInput(faults)
     return request
 
