@@ -238,6 +238,14 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
     [
         ({"objectives": []}, (), ["--objective: there is none"]),
         ({"objectives": ["p99 == 1", "nothing"]}, (), ["--objective: p99 == 1: not", "--objective: nothing: not"]),
+        (
+            {"objectives": ["throughput.recieved_per_second >= 5000", "p99 <= 20 ms", "run.name <= 3"]},
+            (),
+            [
+                "--objective: throughput.recieved_per_second: throughput has no `rec",
+                "--objective: run.name: is no number",
+            ],
+        ),
         ({"find": "best"}, (), ["--find: best"]),
         ({"width": "x"}, (), ["--width: x: not a share"]),
         ({"step": "x"}, (), ["--step: x: not a duration"]),

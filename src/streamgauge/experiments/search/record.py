@@ -29,7 +29,7 @@ class SearchStep(BegunRun):
     is_doubtful: bool = False
     """Whether the run could not tell for certain."""
     figures: dict[str, float | None] = Field(default_factory=dict)
-    """Of each objective: the figure, or the worst of its windows; null for infinite."""
+    """Of each objective: the figure, or the worst of its windows; null for infinite. None of what the run lacks."""
     reached: bool | None = None
     """Whether the target rate arrived, nothing was lost and messages did not pile up, whatever the objectives."""
     objectives: dict[str, bool | None] = Field(default_factory=dict)

@@ -19,6 +19,7 @@ from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
+from streamgauge.result.schema import expectation_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import SUFFIXES, home_of_scenario, mapping_of, mapping_with, shipped
@@ -168,7 +169,9 @@ def _requested(
     examined = faults.of(examine_experiment, document, place)
     requests: list[Request] = []
     if examined and not faults:
-        experiment, variants, _ = examined
+        experiment, variants, expects = examined
+        named = {"metric": experiment.metric, **{f"expect.{place}": each.path for place, each in enumerate(expects)}}
+        faults += [fault for where, path in named.items() if path for fault in figure_faults(where, path)]
         faults += _set_twice(options.settings, variants)
         asked = [_asked(each, experiment, base) for each in variants]
         found = [_of_variant(each, around, base) for each in asked]
@@ -261,6 +264,13 @@ def resumed(
     if faults := list(differences(record, request.experiment, request.asked, variants, cluster, place)):
         raise BadInput(faults)
     return request
+
+
+def figure_faults(where: str, path: str) -> Iterator[Fault]:
+    """Why no result has a figure that was named there; nothing where it may."""
+    for fault in expectation_faults({path: 0}):
+        what = fault.what.replace("0: it is never that", "is no number")
+        yield Fault(where, f"{one_line(path)}: {what}", fault.mend.replace("Write expect.", "Write "))
 
 
 def given_keys(**given: object) -> dict[str, object]:

@@ -28,7 +28,7 @@ class StepJudgement:
     is_doubtful: bool = False
     reasons: tuple[str, ...] = ()
     figures: Mapping[str, float | None] = field(default_factory=dict)
-    """Of each objective by its text: the figure, or the worst of its windows."""
+    """Of each objective that has one by its text: the figure, or the worst of its windows; None for infinite."""
     reached: bool = False
     """Whether the rate arrived, nothing was lost, and nothing piled up."""
     objectives: Mapping[str, bool | None] = field(default_factory=dict)
@@ -56,7 +56,8 @@ def judge_step(
     says: dict[str, bool | None] = {}
     figures: dict[str, float | None] = {}
     for each in objectives:
-        part, figures[each.text] = _objective(result, each, windows.get(each.text))
+        part, found = _objective(result, each, windows.get(each.text))
+        figures |= found
         parts.append(part)
         says[each.text] = None if part.is_doubtful else part.held
     # Too much load is certain whatever else is in doubt. What only breaks an objective may have been disturbed.
@@ -109,10 +110,11 @@ def _growth(result: Result) -> _Said:
 
 def _objective(
     result: Result, objective: Objective, windows: Sequence[float | None] | None
-) -> tuple[_Said, float | None]:
+) -> tuple[_Said, Mapping[str, float | None]]:
+    """What an objective says, and its figure by its text: none where the run lacks it."""
     found = figure_of(result, objective.path)
     if found is None:
-        return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), None
+        return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
     unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
     doubt = f"{objective.path} is not believed" if unbelieved else ""
     if objective.window_seconds is not None:
@@ -123,20 +125,22 @@ def _objective(
     straddles = objective.bound.decides(value if low is None else low, value if high is None else high) is None
     said = [f"{objective.text}: {significant(value)}"] if not held else []
     said += [doubt] if doubt else [f"{objective.text}: too close to be told"] if straddles else []
-    return _Said(held, unbelieved or straddles, "; ".join(said)), value
+    return _Said(held, unbelieved or straddles, "; ".join(said)), {objective.text: value}
 
 
-def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Said, float | None]:
+def _of_windows(
+    objective: Objective, windows: Sequence[float | None], doubt: str
+) -> tuple[_Said, Mapping[str, float | None]]:
     """Every full window has to hold; an infinite figure holds in none."""
     if not windows:
         what = f"{objective.text}: the measure phase has no full window with messages"
-        return _Said(held=False, is_doubtful=True, reason=what), None
+        return _Said(held=False, is_doubtful=True, reason=what), {}
     broke = [each for each in windows if each is None or not objective.bound.holds(each)]
     # Upper bounds are those of latencies; of lower ones the least is the worst.
     pick = max if objective.bound.is_above else min
     worst = None if any(each is None for each in windows) else pick(each for each in windows if each is not None)
     said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
-    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), worst
+    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), {objective.text: worst}
 
 
 def _is_unbelieved(result: Result, path: str) -> bool:

@@ -19,6 +19,7 @@ from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find, largest_possible
 from streamgauge.experiments.search.words import shown_value
+from streamgauge.runs.experiment.request import figure_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with
@@ -114,6 +115,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
         for text in given.objectives
         if (found := _parsed(parse_objective, text, "--objective", faults, response)) is not None
     ]
+    faults += [fault for each in objectives for fault in figure_faults("--objective", each.path)]
     if not given.objectives:
         faults.append(Fault("--objective", "there is none", "Write one like --objective 'p99 <= 20 ms'"))
     if given.find not in {"largest", "smallest"}:
