@@ -43,6 +43,7 @@ def test_a_share_may_be_written_in_percent(given: object, expected: float) -> No
         ({"order": "random"}, ["order: 'random': "]),
         ({"stop": {"interval": "500%"}}, ["stop.interval: '500%': not between"]),
         ({"stop": {"interval": "x"}}, ["stop.interval: 'x': not a share"]),
+        ({"stop": {"interval": 10**400}}, ["stop.interval: a number of 401 digits: not a share"]),
         ({"stop": {"interval": True}}, ["stop.interval: true: not a share"]),
         ({"stop": {"interval": "5%"}, "order": "blocks"}, ["stop.interval: cannot be used with order blocks"]),
         ({"set": {"load.size": 3}}, ["set.load.size: is varied, too"]),

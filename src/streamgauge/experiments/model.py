@@ -22,7 +22,7 @@ def share(value: object) -> float:
         raise BadValue("not a share", _SHARE)
     try:
         found = float(text) * factor
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise BadValue("not a share", _SHARE) from error
     if not 0.001 <= found <= 1:
         raise BadValue("not between 0.1% and 100%", _SHARE)

@@ -254,6 +254,7 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({}, ("load.rate=5/s",), ["--set load.rate: is what is searched"]),
         ({}, ("phases.start_at=2999-01-01T00:00:00Z",), ["phases.start_at: has no place"]),
         ({"path": "load.payload"}, (), ["--start: load.payload has no number"]),
+        ({"path": "load.producers", "start": "9" * 400}, (), [f"--start: {'9' * 40}"]),
         ({"path": "load.producers", "start": "1.5"}, (), ["--start: 1.5: not a whole number"]),
         ({"path": "consume.groups", "most": "100"}, (), ["--most: consume.groups: 100: should be less"]),
         ({"path": "load.nothing", "start": "1"}, (), ["load.nothing: no such key"]),

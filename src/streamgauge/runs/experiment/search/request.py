@@ -1,6 +1,7 @@
 """From the options of a search to a checked request: what is searched, between which limits, and for what."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -253,9 +254,9 @@ def _number(text: str | None, path: str, where: str, faults: Faults) -> float | 
     if text is None:
         return None
     found = _parsed(parse_rate_per_second, text, where, faults)
-    if found is not None and (found <= 0 or (path != RATE and found != round(found))):
-        what = f"{one_line(text)}: not {'above 0' if found <= 0 else 'a whole number'}"
-        faults.append(Fault(where, what, "Write a number like 5000"))
+    if found is not None and (not 0 < found < math.inf or (path != RATE and found != round(found))):
+        what = "not above 0" if found <= 0 else "too large" if found == math.inf else "not a whole number"
+        faults.append(Fault(where, f"{one_line(text)}: {what}", "Write a number like 5000"))
         return None
     return None if found is None else float(found)
 
