@@ -46,6 +46,7 @@ def test_a_share_may_be_written_in_percent(given: object, expected: float) -> No
         ({"stop": {"interval": 10**400}}, ["stop.interval: a number of 401 digits: not a share"]),
         ({"stop": {"interval": True}}, ["stop.interval: true: not a share"]),
         ({"stop": {"interval": "5%"}, "order": "blocks"}, ["stop.interval: cannot be used with order blocks"]),
+        ({"stop": {"time": "1h"}, "order": "blocks"}, ["stop.time: cannot be used with order blocks"]),
         ({"set": {"load.size": 3}}, ["set.load.size: is varied, too"]),
         ({"name": "a b"}, ["name: 'a b': not in an allowed form"]),
         ({"vary": 3}, ["vary: 3: not a mapping"]),

@@ -6,8 +6,10 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from streamgauge.experiments.record import BegunRun, RecordPart
+from streamgauge.experiments.search.objective import Objective, parse_objective, response_of
 from streamgauge.experiments.search.staircase import Conforming, Staircase, StairTrial, conforming, high_bound
 from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended, next_down
+from streamgauge.scenario.model.values import off_is_none
 
 SEARCH_FORMAT: Final = 1
 RATE: Final = "load.rate"
@@ -80,6 +82,11 @@ class SearchRecord(RecordPart):
         """What is searched; the start must be known."""
         assert self.start is not None
         return SearchPlan(self.start, self.least, self.most, self.find, self.width, self.whole)
+
+    def objective(self, place: int) -> Objective:
+        """The objective at a place of `objectives`, read as it was before the search began."""
+        consumes = off_is_none(self.scenario.get("consume", {})) is not None
+        return parse_objective(self.objectives[place], response_of(consumes=consumes))
 
     @property
     def done(self) -> list[SearchStep]:

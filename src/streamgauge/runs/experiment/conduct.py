@@ -137,6 +137,7 @@ class _Conducting:
     def _enough(self, left: Sequence[PlannedRun]) -> str | None:
         """Why no other round is begun; None where one is, and within a round."""
         record, stop, number = self._record, self._request.experiment.stop, left[0].round
+        # Blocks have no rounds, and nothing to stop between.
         if record.order == "blocks" or number == 1 or any(run.round == number for run in record.runs):
             return None
         spent = (clock.monotonic_ns() - self._begun_ns) / NS_PER_SECOND

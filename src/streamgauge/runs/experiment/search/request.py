@@ -15,7 +15,7 @@ from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
 from streamgauge.experiments.paths import SearchFolder
-from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiments.search.objective import Objective, parse_objective, response_of, step_seconds
 from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find, largest_possible
@@ -110,7 +110,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     around = surroundings_of(options, of_options)
     first, wrong = request_in(around, scenario)
     faults += [*wrong, *of_options, *_set_twice(options.settings, given.path)]
-    response = "latency.end_to_end.response" if first is None or first.scenario.consume else "latency.ack.response"
+    response = response_of(consumes=first is None or first.scenario.consume is not None)
     objectives = [
         found
         for text in given.objectives
