@@ -39,8 +39,8 @@ def differences(
         more = [f"{len(paths) - _MOST_NAMED} more"] if len(paths) > _MOST_NAMED else []
         what = f"differs from that of the experiment: {listed([*map(one_line, paths[:_MOST_NAMED]), *more])}"
         yield Fault("scenario", what, _NEW)
-    if experiment.metric not in {record.asked.get("metric"), record.metric}:
-        mend = f"Leave it out, and use `streamgauge compare {record.id} --metric` afterwards"
+    if experiment.metric not in {None, record.asked.get("metric"), record.metric}:
+        mend = "Leave it out, and use `streamgauge compare DIR --metric` afterwards"
         yield Fault("metric", f"differs from that of the experiment: {record.metric or 'none was named'}", mend)
     interval = Stop.model_validate(record.asked.get("stop", {})).interval
     kept = {"again": record.again, "broker": record.asked.get("broker", ExperimentFile.model_fields["broker"].default)}
