@@ -36,7 +36,7 @@ def made(tmp_path: Path) -> Made:
             facts["id"] = name.replace("/", "-")
             facts["scenario"]["load"]["size"] = size
 
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         write_result(changed(tmp_path / name, sized))
         return tmp_path / name
 
@@ -54,6 +54,14 @@ def test_runs_of_a_folder_are_compared_by_their_settings(made: Made, tmp_path: P
     assert "too few runs for a verdict: 3 more of each" in found["metrics"][0]["comparisons"][0]["because"]
     assert said(tmp_path / "runs").startswith("2 variants, 4 runs; compared with size=512\n")
     assert said(tmp_path / "runs", "--markdown").startswith("**2 variants, 4 runs; compared with size=512**\n")
+
+
+def test_runs_of_a_search_are_compared_by_its_folder(made: Made, tmp_path: Path) -> None:
+    made("search/runs/1", 512)
+    made("search/runs/2", 64)
+    (tmp_path / "search" / "search.json").write_text("{}")
+    (tmp_path / "search" / "result.json").write_text('{"search": {}}')
+    assert said(tmp_path / "search").startswith("2 variants, 2 runs; ")
 
 
 def test_single_runs_and_folders_can_be_given_together(made: Made) -> None:

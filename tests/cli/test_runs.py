@@ -52,6 +52,10 @@ def test_runs_are_listed_the_newest_last(tmp_path: Path) -> None:
 def test_what_is_no_run_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    for record in ("experiment.json", "search.json"):
+        (tmp_path / record).mkdir()
+        for name in (record, "result.json"):
+            (tmp_path / record / name).write_text("{}", encoding="utf-8")
     run(tmp_path, "a")
 
     assert [row["id"] for row in json.loads(said(tmp_path, "--json"))] == ["a"]

@@ -61,6 +61,17 @@ def test_all_runs_below_a_folder_are_found(runs: Path, tmp_path: Path) -> None:
     assert "not readable: c: run.json has unexpected content: it is not JSON" in text
 
 
+def test_the_runs_of_a_search_are_found_and_the_search_is_none(runs: Path, tmp_path: Path) -> None:
+    """It has a result.json of its own, as an experiment has."""
+    (runs / "exp" / "experiment.json").rename(runs / "exp" / "search.json")
+    (runs / "exp" / "result.json").write_text('{"search": {}}')
+
+    told: dict[str, Any] = json.loads(said(runs, "--out", tmp_path / "site", "--json"))
+
+    assert [each["run"] for each in told["not_readable"]] == ["c"]
+    assert "runs/exp/runs/b/result.json" in files(tmp_path / "site")
+
+
 def test_the_same_runs_make_the_same_bytes_and_others_update_them(runs: Path, tmp_path: Path) -> None:
     """Also of a page that stands among its runs, whose copies are none."""
     out = runs / "site"

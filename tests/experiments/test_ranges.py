@@ -1,5 +1,6 @@
 """Ranges: what values they have, and which are refused."""
 
+import math
 from typing import Any
 
 import pytest
@@ -44,6 +45,12 @@ def test_values_go_from_one_end_to_the_other(given: dict[str, Any], expected: li
         ({"from": 1, "to": 2, "times": "x"}, "times is not a number"),
         ({"from": "x", "to": 2, "times": 2}, "not quantities"),
         ({"from": "1s", "to": "1KiB", "times": 2}, "not quantities"),
+        ({"from": 1, "to": math.inf, "times": 2}, "not quantities"),
+        ({"from": math.nan, "to": 2, "plus": 1}, "not quantities"),
+        ({"from": 1, "to": 2, "plus": math.inf}, "not quantities"),
+        ({"from": 1, "to": 2, "times": math.inf}, "times is not a number"),
+        ({"from": "1/s", "to": f"{'9' * 400}/s", "times": 2}, "too large"),
+        ({"from": 0.5, "to": 10**400, "plus": 10**399}, "too large"),
         ({"from": 1, "to": True, "times": 2}, "not quantities"),
         ({"from": 1, "to": MOST_VALUES + 1, "plus": 1}, "more than 1,000"),
     ],

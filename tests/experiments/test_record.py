@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.experiments.order import PlannedRun, planned_runs
 from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant, counted, left_out, remaining
+from streamgauge.experiments.search.record import SearchStep, keeps_failing_to_finish
 from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 
 PLAN = [PlannedRun(1, 0), PlannedRun(1, 1), PlannedRun(2, 1), PlannedRun(2, 0)]
@@ -101,10 +102,55 @@ def test_a_limit_of_time_ends_it_before_a_round_that_is_too_long() -> None:
     assert not exceeds(1e9, 1e9, None)
 
 
+FAILED = [
+    pytest.param("a b B", 3, False, id="too few"),
+    pytest.param("A B", 2, False, id="too few of two variants"),
+    pytest.param("A B C", 3, True, id="all of three variants"),
+    pytest.param("a B B A", 2, True, id="all of two variants"),
+    pytest.param("A A A", 1, True, id="the only variant"),
+    pytest.param("A a A A A", 1, True, id="the only variant, later"),
+    pytest.param("a B B B", 2, False, id="one variant, run again"),
+    pytest.param("a B C C B B C", 3, False, id="two of three variants"),
+    pytest.param("a B C D e", 5, False, id="not the last ones"),
+    pytest.param("a e B C D", 5, True, id="three of five, which did not fail before"),
+    pytest.param("a B C D e e D C B", 5, False, id="three of five, which always fail"),
+    pytest.param("a B C D e e D C B A", 5, True, id="and one that had worked"),
+    pytest.param("A B C | d", 4, False, id="gone on with"),
+    pytest.param("A B C | C", 3, False, id="gone on with, what failed then does not count"),
+    pytest.param("A B C | D A", 4, False, id="gone on with, two fail again"),
+    pytest.param("A B C | D E F", 6, True, id="gone on with, others fail"),
+]
+
+
+@pytest.mark.parametrize(("runs", "variants", "expected"), FAILED)
+def test_runs_that_fail_one_after_another_end_it_unless_variants_alone_are_broken(
+    runs: str, variants: int, expected: bool
+) -> None:
+    """Each letter is a run of a variant, a capital where it failed; `|` is where the experiment was gone on with."""
+    before, mark, after = runs.partition("|")
+    begun = [
+        run(1, ord(each.lower()) - ord("a"), "failed" if each.isupper() else "measured")
+        for each in (before + after).replace(" ", "")
+    ]
+    assert keeps_failing(begun, variants, len(before.split()) if mark else 0) is expected
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(("variants", "bad"), [(2, {0}), (3, {1}), (3, {0, 2}), (5, {3})])
+def test_variants_that_always_fail_do_not_end_it(variants: int, bad: set[int], again: bool) -> None:
+    for seed in range(50):
+        plan, runs = list(planned_runs(variants, 6, "interleaved", seed)), list[RecordedRun]()
+        while left := next(remaining(plan, runs, again=again), None):
+            runs.append(run(left.round, left.variant, "failed" if left.variant in bad else "measured"))
+            assert not keeps_failing(runs, variants)
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "expected"),
-    [("mff", False), ("fff", True), ("ffn", False), ("ff", False), ("mfff", True)],
+    ("steps", "expected"), [("FFF", True), ("FF", False), ("FFi", False), ("iiF", False), ("FFiF", True)]
 )
-def test_three_failed_runs_in_a_row_end_it(outcomes: str, expected: bool) -> None:
-    words = {"m": "measured", "f": "failed", "n": "not_believed"}
-    assert keeps_failing([run(1, 0, words[each]) for each in outcomes]) is expected
+def test_interrupted_runs_of_a_search_are_no_failures(steps: str, expected: bool) -> None:
+    """`F` failed, `i` was interrupted: neither tells a rate."""
+    found = [
+        SearchStep(phase="up", value=1.0, begun="", outcome="done" if each == "F" else "interrupted") for each in steps
+    ]
+    assert keeps_failing_to_finish(found) is expected

@@ -16,6 +16,7 @@ from streamgauge.experiments.search.steps import (
     answer,
     decided,
     ended,
+    largest_possible,
     next_down,
     next_value,
 )
@@ -66,6 +67,24 @@ def test_whole_numbers_are_found_exactly(capacity: int, start: int, find: str) -
     found = answer(searched(plan, capacity), plan)
     assert found.held == capacity
     assert found.broke == (capacity + (1 if find == "largest" else -1) or None)
+
+
+@given(limit=st.integers(1, 1023))
+def test_the_largest_possible_whole_number_is_found_in_few_trials(limit: int) -> None:
+    tried = list[float]()
+
+    def is_possible(value: float) -> bool:
+        tried.append(value)
+        return value <= limit
+
+    assert largest_possible(is_possible, 1, 1024, whole=True) == limit
+    assert len(tried) <= 20
+
+
+@given(limit=st.floats(1, 9e6))
+def test_the_largest_possible_rate_is_found_to_one_percent(limit: float) -> None:
+    found = largest_possible(lambda value: value <= limit, 1, 1e7, whole=False)
+    assert found <= limit <= found * 1.011
 
 
 @pytest.mark.parametrize(

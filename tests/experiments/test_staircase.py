@@ -163,6 +163,7 @@ def test_what_comes_next_follows_from_the_trials_alone(cut: int, capacity: float
     [
         {"from": "x"}, {"from": 0}, {"from": "120%"}, {"by": "0.01%"}, {"by": 0.0001}, {"retries": -1}, {"finer": 1.5},
         {"bound": "highest"}, {"bound": 0}, {"bound_steps": []}, {"bound_steps": [1, 2]}, {"other": 1},
+        {"bound": [1]}, {"bound": {"a": 1}}, {"bound": 10**400}, {"from": 10**400}, {"bound_steps": [[1]]},
     ],
 )  # fmt: skip
 def test_what_is_no_staircase_is_refused(wrong: Mapping[str, Any]) -> None:

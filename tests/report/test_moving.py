@@ -61,6 +61,17 @@ def test_a_window_has_the_messages_of_its_seconds(
     assert found == edges
 
 
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [([], []), ([(0, 1.0, 1)], [1]), ([(1, 1.0, 1)], [1, 2]), ([(1, 1.0, 1), (4, 1.0, 1), (5, 1.0, 1)], [1, 2, 4, 5])],
+)
+def test_windows_end_with_the_phase_also_where_its_end_has_no_messages(
+    counted: list[tuple[int, float | None, int]], expected: list[int]
+) -> None:
+    """Those that have messages, that is: the last may be of the first seconds of its window."""
+    assert [row["second"] for row in moving_rows(rows_of(counted), ["p99"], 2, 5)] == expected
+
+
 def with_buckets(_facts: Row, tables: Tables) -> None:
     """A second with a slow message in five; the last window is without it."""
     slow = {second: 50.0 if second == 1 else 5.0 for second in range(12)}

@@ -68,6 +68,33 @@ def test_what_never_arrived_has_no_point_and_is_told(record: SearchRecord) -> No
     assert "1 run whose figure is infinite" in figure.about
 
 
+@pytest.mark.parametrize(
+    ("consume", "title"),
+    [
+        ({"consume": "off"}, "ack response p99, ms"),
+        ({"consume": False}, "ack response p99, ms"),
+        ({"consume": {"consumers": 2}}, "end-to-end response p99, ms"),
+        ({}, "end-to-end response p99, ms"),
+    ],
+)
+def test_a_percentile_alone_is_of_what_the_scenario_can_measure(consume: dict[str, Any], title: str) -> None:
+    figure = objective_figure(record_of((1000, "h"), (2000, "b"), scenario={"name": "x", **consume}), 0)
+    assert figure.spec()["layer"][-1]["encoding"]["y"]["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("counts", "bound", "scale"),
+    [([0, 0], 0, "linear"), ([0, 3], 0, "linear"), ([1, 3], 0, "linear"), ([1, 3], 2, "log")],
+)
+def test_figures_of_zero_are_points_too(counts: list[int], bound: int, scale: str) -> None:
+    record = record_of((1000, "h"), (2000, "b"), objectives=[f"delivery.duplicate_consumer <= {bound}"])
+    for each, count in zip(record.steps, counts, strict=True):
+        each.figures = {record.objectives[0]: float(count)}
+    figure = objective_figure(record, 0)
+    assert [row["figure"] for row in figure.data["search_objective_1"]] == counts
+    assert figure.spec()["layer"][-1]["encoding"]["y"]["scale"].get("type", "linear") == scale
+
+
 def test_the_share_that_arrived_is_the_lesser_one(record: SearchRecord) -> None:
     rows = arrival_figure(record).data["search_arrived"]
     assert [row["share"] for row in rows] == [100, 90, *[100] * 6]

@@ -409,7 +409,10 @@ def search(
     most: Annotated[
         str | None,
         typer.Option(
-            metavar="VALUE", help="Upper limit.", show_default="10M/s for rates, else 1024", rich_help_panel=SEARCH
+            metavar="VALUE",
+            help="Upper limit.",
+            show_default="10M/s for rates, else 1024; less where SCENARIO cannot have that",
+            rich_help_panel=SEARCH,
         ),
     ] = None,
     width: Annotated[

@@ -22,7 +22,7 @@ def share(value: object) -> float:
         raise BadValue("not a share", _SHARE)
     try:
         found = float(text) * factor
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise BadValue("not a share", _SHARE) from error
     if not 0.001 <= found <= 1:
         raise BadValue("not between 0.1% and 100%", _SHARE)
@@ -49,7 +49,8 @@ class Stop(ScenarioPart):
     """What ends an experiment before all rounds are done."""
 
     time: Duration | None = None
-    """Begin no round that would end later than this after the start; the first round is always done."""
+    """Begin no round that would end later than this after the start; the first round is always done. Not with
+    `order: blocks`, which has no rounds to end between."""
     interval: Share | None = None
     """Stop when the ratio of the primary metric is known this well for every comparison: half the width of its
     interval, relative to the ratio. Looking after every round is allowed for: the interval is one of 97.5 %."""

@@ -46,6 +46,9 @@ def _contradictions(experiment: ExperimentFile) -> Iterator[Fault]:
     if experiment.stop.interval is not None and experiment.order != "interleaved":
         what = f"cannot be used with order {experiment.order}, which gives no verdict"
         yield Fault("stop.interval", what, "Use order: interleaved, or leave it out")
+    if experiment.stop.time is not None and experiment.order == "blocks":
+        what = "cannot be used with order blocks, in which the last variants would have no runs"
+        yield Fault("stop.time", what, "Use another order, or leave it out")
     for key in experiment.set:
         if key in experiment.vary:
             yield Fault(f"set.{key}", "is varied, too", "Leave it out in one place")

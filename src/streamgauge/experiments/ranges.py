@@ -1,5 +1,6 @@
 """Ranges of values: from one quantity to another by steps, in the kind that both are written in."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -15,12 +16,15 @@ from streamgauge.domain.text.quantities import (
 
 MOST_VALUES: Final = 1000
 _KEYS: Final = ("from", "to", "times", "plus")
+_TOO_LARGE: Final = "a range of values that are too large"
 _FORM: Final = "Write {from: 64, to: 4096, times: 4}, or {from: 0, to: 100, plus: 20}"
 
 
 def _number(value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadValue("not a number", "Write one")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadValue("not a finite number", "Write one")
     return Fraction(str(value))
 
 
@@ -58,10 +62,16 @@ def values_of(given: Mapping[str, Any]) -> list[Any]:
     parse, write = next((kind for kind in _KINDS if all(_is_of(kind[0], end) for end in ends)), (None, None))
     if parse is None or write is None:
         raise BadValue("the ends of a range are not quantities of one kind", "Write numbers, sizes, durations or rates")
-    first, last, *plus = (Fraction(str(parse(end))) for end in ends)
+    read = [parse(end) for end in ends]
+    if math.inf in read:
+        raise BadValue(_TOO_LARGE, "Write smaller ones")
+    first, last, *plus = (Fraction(str(each)) for each in read)
     if first > last:
         raise BadValue("a range that ends below its begin", "Write the smaller value first")
-    return [write(each) for each in _steps(first, last, _step(given, plus, first))]
+    try:
+        return [write(each) for each in _steps(first, last, _step(given, plus, first))]
+    except OverflowError as error:
+        raise BadValue(_TOO_LARGE, "Write smaller ones") from error
 
 
 def _is_of(parse: Callable[[object], Any], value: object) -> bool:

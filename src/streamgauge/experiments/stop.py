@@ -2,13 +2,14 @@
 
 import statistics
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 from streamgauge.experiments.order import PlannedRun
 from streamgauge.experiments.record import RecordedRun
 
 FAILURES: Final = 3
-"""So many runs in a row that failed, whatever their variants: something else than a variant is broken."""
+"""So many runs in a row that failed, of as many variants: something else than a variant is broken."""
 
 
 def seconds_left(left: Sequence[PlannedRun], done: Sequence[RecordedRun], expected: Sequence[float]) -> float:
@@ -33,6 +34,15 @@ def exceeds(spent_seconds: float, round_seconds: float, limit_seconds: float | N
     return limit_seconds is not None and spent_seconds + round_seconds > limit_seconds
 
 
-def keeps_failing(runs: Sequence[RecordedRun]) -> bool:
-    """Whether the last runs all failed."""
-    return len(runs) >= FAILURES and all(run.outcome == "failed" for run in runs[-FAILURES:])
+def keeps_failing(runs: Sequence[RecordedRun], variants: int, begin: int = 0) -> bool:
+    """Whether the last runs since `begin` all failed, and that is not the doing of single ones of so many variants.
+
+    Where they are of some variants only, one of these had not failed the last time: a variant that always fails
+    says nothing of the others.
+    """
+    last = list(takewhile(lambda run: run.outcome == "failed", reversed(runs[begin:])))
+    failed = {run.variant for run in last}
+    if len(last) < FAILURES or len(failed) < min(FAILURES, variants):
+        return False
+    before = {run.variant: run.outcome for run in runs[: len(runs) - len(last)]}
+    return len(failed) == variants or any(before.get(each) != "failed" for each in failed)

@@ -16,17 +16,18 @@ WINDOW_SECONDS: Final = 10
 
 
 def moving_percentiles(
-    folder: RunFolder, metric: str, names: Sequence[str], length: int = WINDOW_SECONDS
+    folder: RunFolder, metric: str, names: Sequence[str], length: int = WINDOW_SECONDS, seconds: int = 0
 ) -> list[dict[str, Any]]:
     """A row for each full window of the measure phase in which there are messages, in their order.
 
-    It has the last `second` of the window, the `count` of its messages, and each percentile in ms under its name, None
-    for infinite: what never arrived is that. Raises AnalysisError where the table cannot be read.
+    The last one ends with the last second that has messages, or with so many `seconds` of the phase. A row has the last
+    `second` of the window, the `count` of its messages, and each percentile in ms under its name, None for infinite:
+    what never arrived is that. Raises AnalysisError where the table cannot be read.
     """
-    return moving_rows(metric_windows(folder, metric).filter(pc.field("measured")), names, length)
+    return moving_rows(metric_windows(folder, metric).filter(pc.field("measured")), names, length, seconds)
 
 
-def moving_rows(rows: pa.Table, names: Sequence[str], length: int) -> list[dict[str, Any]]:
+def moving_rows(rows: pa.Table, names: Sequence[str], length: int, seconds: int = 0) -> list[dict[str, Any]]:
     """The same from rows of `second`, `bucket`, `count` and `censored`."""
     second, bucket, count = (np.asarray(rows[name].to_numpy(), np.int64) for name in ("second", "bucket", "count"))
     arrived = ~np.asarray(rows["censored"].to_numpy(), bool)
@@ -34,11 +35,11 @@ def moving_rows(rows: pa.Table, names: Sequence[str], length: int) -> list[dict[
     second, bucket, count, arrived = second[order], bucket[order], count[order], arrived[order]
     known = np.unique(bucket[arrived])
     place, amount = np.searchsorted(known, bucket[arrived]), count[arrived]
-    last = int(second[-1]) if len(second) else -1
-    of_all = np.searchsorted(second, np.arange(last + 2))
-    of_arrived = np.searchsorted(second[arrived], np.arange(last + 2))
+    seconds = max(seconds, int(second[-1]) + 1 if len(second) else 0)
+    of_all = np.searchsorted(second, np.arange(seconds + 1))
+    of_arrived = np.searchsorted(second[arrived], np.arange(seconds + 1))
     counts, found = np.zeros(len(known), np.int64), []
-    for end in range(1, last + 2):
+    for end in range(1, seconds + 1):
         come = slice(of_arrived[end - 1], of_arrived[end])
         np.add.at(counts, place[come], amount[come])
         begin = end - length

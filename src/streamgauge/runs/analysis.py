@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
-from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.processes.patience import Progress
 from streamgauge.result import Result
+from streamgauge.runs.experiment.folder import many_of
 from streamgauge.runs.rows.recover import alone, completed
 from streamgauge.verdict import exit_code
 from streamgauge.verdict.exits import Exit
@@ -84,10 +84,9 @@ def report(
     from streamgauge.report.publish import result_of
 
     with alone(folder):
-        for many in (ExperimentFolder(folder.root), SearchFolder(folder.root)):
-            if many.record.exists():
-                what = f"is the folder of a whole {many.command}, not of a run"
-                raise BadInput.single(str(folder.root), what, f"Write its page again: {many.resume}")
+        if many := many_of(folder.root):
+            what = f"is the folder of a whole {many.command}, not of a run"
+            raise BadInput.single(str(folder.root), what, f"Write its page again: {many.resume}")
         result = result_of(folder, progress)
         show(folder, result)
         _publish(folder, result, progress, figures=figures, percentiles=percentiles)

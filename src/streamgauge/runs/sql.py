@@ -13,6 +13,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.processes.scratch import scratch_faults
+from streamgauge.runs.experiment.folder import many_of
 from streamgauge.runs.request.options import checked_java
 
 if TYPE_CHECKING:
@@ -26,19 +27,19 @@ class Questioned:
 
     runs: tuple[RunFolder, ...]
     experiments: tuple[ExperimentFolder, ...]
+    """Experiments and searches."""
 
 
 def questioned(paths: Sequence[Path]) -> Questioned:
-    """Runs, the runs of experiments, and those of folders of runs; raises BadInput with all that are neither."""
+    """Runs, those of experiments and searches, and those of folders; raises BadInput with all that are neither."""
     runs: dict[Path, RunFolder] = {}
     experiments: list[ExperimentFolder] = []
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):
-        experiment = ExperimentFolder(path)
         found = [RunFolder(path)] if RunFolder(path).facts.exists() else []
-        if experiment.record.exists():
-            experiments.append(experiment)
-            found = _runs_in(experiment.runs)
+        if many := many_of(path):
+            experiments.append(many)
+            found = _runs_in(many.runs)
         elif not found:
             found = _runs_in(path)
         if not found:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.cli.results.sql import csv_text, table_text
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.runs.sql import questioned
 
 pytestmark = pytest.mark.spark
@@ -51,10 +51,12 @@ def test_a_query_is_answered_in_three_forms(spark: SparkSession, runs: Path) -> 
     ]
 
 
-def test_single_runs_and_experiments_can_be_named(spark: SparkSession, runs: Path, tmp_path: Path) -> None:
+def test_single_runs_experiments_and_searches_can_be_named(spark: SparkSession, runs: Path, tmp_path: Path) -> None:
     assert [row["run"] for row in json.loads(said(str(runs / "two"), COUNT, "--json"))] == ["two"]
-    experiment = ExperimentFolder(tmp_path)
-    experiment.record.write_text("{}")
+    search = SearchFolder(tmp_path)
+    search.record.write_text("{}")
+    assert [row["run"] for row in json.loads(said(str(tmp_path), COUNT, "--json"))] == ["one", "two"]
+    search.record.rename(ExperimentFolder(tmp_path).record)
     found = questioned([tmp_path, runs / "two"])
     assert [each.root.name for each in found.runs] == ["one", "two"]
     assert [each.root for each in found.experiments] == [tmp_path]

@@ -18,6 +18,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare import Together
+from streamgauge.report.compare.answers import PRIMARY
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record
 from streamgauge.runs.experiment.judge import answered
@@ -65,6 +66,10 @@ class Made:
     quiet: bool = True
     tables: list[tuple[str, int]] = field(default_factory=list)
     tables_fail: bool = False
+    bad_size: int | None = None
+    """Every run with messages of this size fails."""
+    lacking: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Figures that a run has not, by its number."""
     before: Callable[[int], None] = lambda _: None
 
     def run(self, request: Request, _display: Display) -> RunFolder:
@@ -72,6 +77,8 @@ class Made:
         self.before(number)
         self.requests.append(request)
         outcome = self.outcomes[number] if number < len(self.outcomes) else self.p99(request)
+        if request.scenario.load and request.scenario.load.size == self.bad_size:
+            outcome = BrokerError("no")
         folder = RunFolder(request.out / f"run-{number}")
         if isinstance(outcome, BaseException):
             if isinstance(outcome, BrokerError):
@@ -98,6 +105,8 @@ class Made:
             document["run"] |= {"ending": outcome, "reasons": ["because"]}
         else:
             document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
+        for path in self.lacking.get(number, ()):
+            del document["trust"][path]
         return document
 
     @contextmanager
@@ -123,11 +132,11 @@ class Made:
         request = experiment_of({**SIZES, **changes}, self.options(), {})
         return conduct(request, self.view, ["streamgauge", "experiment"], self.means)
 
-    def go_on(self, folder: ExperimentFolder, **changes: Any) -> ExperimentEnded:
-        return go_on(folder, None, self.options(), changes, self.view, self.means)
+    def go_on(self, folder: ExperimentFolder, *settings: str, source: Any = None, **changes: Any) -> ExperimentEnded:
+        return go_on(folder, source, self.options(*settings), changes, self.view, self.means)
 
-    def options(self) -> RunOptions:
-        return RunOptions(out=self.out, command=["streamgauge"])
+    def options(self, *settings: str, **more: Any) -> RunOptions:
+        return RunOptions(out=self.out, command=["streamgauge"], settings=settings, **more)
 
     @property
     def order(self) -> str:
@@ -261,6 +270,23 @@ def test_three_failed_runs_in_a_row_end_it(made: Made) -> None:
     assert ended.record.reasons == ["the last runs all failed: no"]
 
 
+def test_a_variant_that_always_fails_does_not_end_it(made: Made) -> None:
+    """With `again` it fails twice in each round, and an even round is the reverse of the one before."""
+    made.bad_size = 256
+    ended = made.carry_out(repeat=4, again=True)
+    assert sorted(outcomes(ended.record)) == ["failed"] * 8 + ["measured"] * 4
+    assert "bbb" in made.order
+    assert ended.record.ending == "finished"
+
+
+def test_an_experiment_that_failed_has_as_many_attempts_when_it_goes_on(made: Made) -> None:
+    made.outcomes = [10.0, BrokerError("no"), BrokerError("no"), BrokerError("no"), BrokerError("no")]
+    ended = made.carry_out(repeat=6)
+    assert ended.record.ending == "failed"
+    again = made.go_on(ended.folder)
+    assert (again.record.ending, len(again.record.runs)) == ("finished", 12)
+
+
 def test_what_no_run_could_start_with_ends_it_at_once(made: Made) -> None:
     made.outcomes = [10.0, BadInput([Fault("topic.name", "is there", "Choose another")])]
     with pytest.raises(BadInput, match="is there"):
@@ -274,7 +300,7 @@ def test_an_interrupted_experiment_keeps_what_is_done_and_goes_on(made: Made, ou
     made.outcomes = [10.0, 20.0, outcome]
     ended = made.carry_out(repeat=2)
     assert (ended.code, outcomes(ended.record)) == (Exit.INTERRUPTED, ["measured", "measured", "interrupted"])
-    assert ended.record.reasons[0].endswith(f"go on with: {ended.folder.resume}")
+    assert ended.record.reasons[0].endswith(f"resume with: {ended.folder.resume}")
     assert ended.found is not None
 
     again = made.go_on(ended.folder)
@@ -282,6 +308,29 @@ def test_an_interrupted_experiment_keeps_what_is_done_and_goes_on(made: Made, ou
     assert outcomes(again.record) == ["measured", "measured", "interrupted", "measured", "measured"]
     assert made.order[2] == made.order[3]
     assert len(made.brokers) == 2
+
+
+def test_an_interrupt_before_anything_was_measured_ends_it_too(made: Made) -> None:
+    """Ctrl-C in the warm-up of the first run: it has no figure, and nobody named a metric."""
+    made.outcomes, made.lacking = ["interrupted"], {0: PRIMARY}
+    ended = made.carry_out(repeat=1)
+    assert (ended.code, outcomes(ended.record)) == (Exit.INTERRUPTED, ["interrupted"])
+    again = made.go_on(ended.folder)
+    assert (again.code, outcomes(again.record)) == (Exit.DONE, ["interrupted", "measured", "measured"])
+
+
+def test_a_run_that_did_not_finish_does_not_say_what_is_compared(made: Made) -> None:
+    """Its messages were acknowledged, and it ended before they were received."""
+    made.outcomes, made.lacking = ["failed"], {0: (P99,)}
+    ended = made.carry_out(repeat=2)
+    assert (ended.record.metric, outcomes(ended.record)) == (P99, ["failed", *["measured"] * 3])
+
+
+def test_a_run_without_any_figure_says_what_to_do(made: Made) -> None:
+    made.lacking = {0: PRIMARY}
+    ended = made.carry_out(repeat=1)
+    assert outcomes(ended.record) == ["failed", "measured"]
+    assert ended.record.runs[0].reasons == ["it has no figure that could be compared; name one with `metric`"]
 
 
 def test_more_rounds_may_be_added(made: Made) -> None:
@@ -302,6 +351,43 @@ def test_another_plan_is_another_experiment(made: Made, changes: dict[str, Any],
     ended = made.carry_out(repeat=2)
     with pytest.raises(BadInput, match=expected):
         made.go_on(ended.folder, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"set": {"load.rate": "7/s"}}, ["scenario: differs from that of the experiment: set.load.rate."]),
+        ({"scenario": "saturate"}, ["scenario: differs from that of the experiment: "]),
+        ({"metric": "throughput.acked_per_second"}, [f"metric: differs from that of the experiment: {P99}"]),
+        ({"again": True, "broker": "fresh"}, ["again: differs", "broker: differs"]),
+        ({"stop": {"interval": "5%"}}, ["stop.interval: differs"]),
+        ({"metric": P99, "about": "x", "settle": "1s", "stop": {"time": "9h"}, "again": False}, []),
+    ],
+)
+def test_what_its_runs_depend_on_may_not_change_before_it_goes_on(
+    made: Made, changes: dict[str, Any], expected: list[str]
+) -> None:
+    """Runs of two loads, or on two clusters, would be mixed; what would be ignored is refused, too."""
+    ended = made.carry_out(repeat=1)
+    source = {**SIZES, "repeat": 1, **changes}
+    if not expected:
+        assert made.go_on(ended.folder, source=source).code is ended.code
+        return
+    with pytest.raises(BadInput) as caught:
+        made.go_on(ended.folder, source=source, repeat=2)
+    found = [str(fault) for fault in caught.value.faults]
+    assert len(found) == len(expected)
+    assert all(text.startswith(begin) for text, begin in zip(found, expected, strict=True)), found
+    assert len(made.requests) == 2
+
+
+def test_neither_settings_nor_the_cluster_may_change_before_it_goes_on(made: Made) -> None:
+    ended = made.carry_out(repeat=1)
+    with pytest.raises(BadInput, match=r"scenario: differs from that of the experiment: phases\.measure\."):
+        made.go_on(ended.folder, "phases.measure=5s")
+    elsewhere = made.options(bootstrap="somewhere:9092")
+    with pytest.raises(BadInput, match="--bootstrap: the experiment was begun on embedded brokers"):
+        go_on(ended.folder, None, elsewhere, {}, made.view, made.means)
 
 
 def test_nobody_else_carries_it_out_meanwhile(made: Made) -> None:
@@ -389,9 +475,9 @@ def test_nothing_varied_is_repeated(made: Made) -> None:
 
 
 def test_a_metric_that_no_run_has_fails_every_run(made: Made) -> None:
-    ended = made.carry_out(metric="latency.nothing")
+    ended = made.carry_out(metric="latency.processing.response.p99_ms")
     assert (ended.record.ending, outcomes(ended.record)) == ("failed", ["failed"] * 3)
-    assert ended.record.runs[0].reasons == ["it has no latency.nothing"]
+    assert ended.record.runs[0].reasons == ["it has no latency.processing.response.p99_ms"]
 
 
 @pytest.mark.parametrize("order", ["blocks", "as-written"])
@@ -418,7 +504,9 @@ def test_two_experiments_in_a_second_have_folders_of_their_own(made: Made) -> No
         pytest.param(f"variants.256.{P99} <= 3 * variants.64.{P99}", True, Exit.DONE, id="a ratio holds"),
         pytest.param(f"variants.256.{P99} < variants.64.{P99}", False, Exit.EXPECTATION_FAILED, id="a ratio is broken"),
         pytest.param(f"variants.256.{P99} < 2 * variants.64.{P99}", None, Exit.NOT_VALID, id="too close to be told"),
-        pytest.param("variants.64.latency.nothing <= 1", None, Exit.NOT_VALID, id="a figure that no run has"),
+        pytest.param(
+            "variants.64.latency.processing.response.p99_ms <= 1", None, Exit.NOT_VALID, id="a figure that no run has"
+        ),
     ],
 )
 def test_expectations_are_judged_by_intervals(made: Made, expect: str, holds: bool | None, code: Exit) -> None:

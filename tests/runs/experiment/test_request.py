@@ -78,6 +78,14 @@ def test_what_was_asked_is_kept_whole_and_without_secrets(tmp_path: Path) -> Non
         pytest.param({"scenario": "nothing"}, (), ["nothing"], id="no such scenario"),
         pytest.param({"set": {"name.x": 1}}, (), ["set.name.x: name is a single value"], id="below a value"),
         pytest.param({"repeat": 0}, (), ["repeat: 0"], id="the experiment's own"),
+        pytest.param(
+            {"metric": "throughput.recieved_per_second",
+             "expect": ["variants.lz4.latency.ack.response.p99_ms < 9", "variants.lz4.delivry.lost <= 0"]}, (),
+            ["metric: throughput.recieved_per_second: throughput has no `recieved_per_second`. Did you mean `received_",
+             "expect.1: delivry.lost: the result has no `delivry`. Did you mean `delivery`?"],
+            id="figures that no result has",
+        ),
+        pytest.param({"metric": "latency.ack"}, (), ["metric: latency.ack: is not a scalar"], id="no single figure"),
     ],
 )  # fmt: skip
 def test_faults_are_told_at_once(

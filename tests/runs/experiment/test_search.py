@@ -59,6 +59,7 @@ class System:
     fails: dict[int, BaseException | str] = field(default_factory=dict)
     rates: list[float | None] = field(default_factory=list)
     steps: list[SearchStep] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     is_overloaded: bool = False
 
@@ -111,7 +112,7 @@ class System:
 
     @property
     def view(self) -> SearchView:
-        return SearchView(lambda _: None, lambda step, _: self.steps.append(deepcopy(step)), lambda _: Quiet())
+        return SearchView(self.said.append, lambda step, _: self.steps.append(deepcopy(step)), lambda _: Quiet())
 
 
 @pytest.fixture
@@ -175,6 +176,17 @@ def test_whole_numbers_are_searched_as_such(system: System) -> None:
     assert ended.record.answer.held == 8
 
 
+def test_a_search_ends_at_the_limit_of_its_setting(system: System) -> None:
+    system.capacity = 1e9
+    ended = system.search(path="consume.groups", start="20")
+    assert [step.value for step in ended.record.steps] == [20, 40, 64]
+    assert (ended.code, ended.record.ending, ended.record.most) == (Exit.DONE, "at_limit", 64)
+    assert system.said[0].startswith(
+        "searched up to 64, as the scenario can have no more: consume.groups: 1024: should"
+    )
+    assert system.go_on(ended.folder).record == ended.record
+
+
 def test_a_doubtful_run_is_repeated(system: System) -> None:
     system.fails = {1: "failed"}
     ended = system.search(start="8k/s")
@@ -226,6 +238,14 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
     [
         ({"objectives": []}, (), ["--objective: there is none"]),
         ({"objectives": ["p99 == 1", "nothing"]}, (), ["--objective: p99 == 1: not", "--objective: nothing: not"]),
+        (
+            {"objectives": ["throughput.recieved_per_second >= 5000", "p99 <= 20 ms", "run.name <= 3"]},
+            (),
+            [
+                "--objective: throughput.recieved_per_second: throughput has no `rec",
+                "--objective: run.name: is no number",
+            ],
+        ),
         ({"find": "best"}, (), ["--find: best"]),
         ({"width": "x"}, (), ["--width: x: not a share"]),
         ({"step": "x"}, (), ["--step: x: not a duration"]),
@@ -234,7 +254,9 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({}, ("load.rate=5/s",), ["--set load.rate: is what is searched"]),
         ({}, ("phases.start_at=2999-01-01T00:00:00Z",), ["phases.start_at: has no place"]),
         ({"path": "load.payload"}, (), ["--start: load.payload has no number"]),
+        ({"path": "load.producers", "start": "9" * 400}, (), [f"--start: {'9' * 40}"]),
         ({"path": "load.producers", "start": "1.5"}, (), ["--start: 1.5: not a whole number"]),
+        ({"path": "consume.groups", "most": "100"}, (), ["--most: consume.groups: 100: should be less"]),
         ({"path": "load.nothing", "start": "1"}, (), ["load.nothing: no such key"]),
         ({}, ("load=off",), ["load: is off"]),
         ({"climb": "by: 0"}, (), ["--climb by: not a share"]),
@@ -284,7 +306,7 @@ def test_a_search_goes_on_from_wherever_it_was_interrupted(system: System, tmp_p
         assert ended.code is Exit.DONE
         return
     assert ended.code is Exit.INTERRUPTED
-    assert ended.record.reasons == [f"{ended.record.reasons[0].partition(';')[0]}; go on with: {ended.folder.resume}"]
+    assert ended.record.reasons == [f"{ended.record.reasons[0].partition(';')[0]}; resume with: {ended.folder.resume}"]
     system.is_overloaded = False
     again = system.go_on(ended.folder)
     assert (again.code, again.record.ending, again.record.reasons) == (Exit.DONE, whole.record.ending, [])
@@ -324,6 +346,14 @@ def test_runs_that_did_not_finish_are_tried_again(system: System) -> None:
     again = system.go_on(ended.folder)
     assert [step.outcome for step in again.record.steps[:4]] == ["interrupted"] * 3 + ["done"]
     assert (again.code, again.record.steps[3].value) == (Exit.DONE, 8_000)
+
+
+def test_a_search_that_failed_has_as_many_attempts_when_it_goes_on(system: System) -> None:
+    system.fails = dict.fromkeys(range(4), BrokerError("the broker died"))
+    ended = system.search(start="8k/s")
+    assert len(ended.record.steps) == 3
+    again = system.go_on(ended.folder)
+    assert (again.code, again.record.ending) == (Exit.DONE, "narrow")
 
 
 def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System) -> None:

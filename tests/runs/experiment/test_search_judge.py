@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,19 +96,19 @@ def test_a_run_holds_or_does_not(
 
 def test_a_figure_that_a_run_lacks_is_no_proof(healthy_run: dict[str, Any]) -> None:
     found = judge_step(made(healthy_run), [parse_objective("latency.nothing.response.p99_ms <= 20")], {})
-    assert (found.held, found.is_doubtful) == (False, True)
+    assert (found.held, found.is_doubtful, found.figures) == (False, True, {})
 
 
 @pytest.mark.parametrize(
     ("windows", "held", "worst"),
-    [([5.0, 19.0], True, 19.0), ([5.0, 21.0], False, 21.0), ([5.0, None], False, None), ([], False, None)],
+    [([5.0, 19.0], True, [19.0]), ([5.0, 21.0], False, [21.0]), ([5.0, None], False, [None]), ([], False, [])],
 )
 def test_each_full_window_has_to_hold(
-    healthy_run: dict[str, Any], windows: list[float | None], held: bool, worst: float | None
+    healthy_run: dict[str, Any], windows: list[float | None], held: bool, worst: list[float | None]
 ) -> None:
     objective = parse_objective("p99 <= 20 ms over 5s")
     found = judge_step(made(healthy_run), [objective], {objective.text: windows})
-    assert (found.held, found.figures[objective.text]) == (held, worst)
+    assert (found.held, found.figures) == (held, dict(zip([objective.text], worst, strict=False)))
     assert found.is_doubtful is not held
 
 
@@ -134,6 +135,53 @@ def test_windows_are_of_the_merged_messages_of_their_seconds(tmp_path_factory: p
     assert list(found) == [p99.text, p50.text]
     longest = parse_objective("max <= 20 ms over 2s")
     assert len(windows_of(folder, [longest], 5)[longest.text]) == 2
+
+
+def paused(load: Sequence[int | None]) -> Callable[[Row, Tables], None]:
+    """Each second with so many messages of 1 ms; None where they were due, and were never even sent."""
+
+    def change(_facts: Row, tables: Tables) -> None:
+        index = int(bucket_of(np.array([1_000_000], np.int64))[0])
+        place = {"metric": "ack_service", "measured": True, "censored": False, "bucket": index}
+        tables["latency_buckets"] = [{**place, "second": at, "count": count} for at, count in enumerate(load) if count]
+        tables["latency"] = [
+            {**row, "max_ms": 1.0}
+            for row in tables["latency"]
+            if row["metric"] == "ack_service" and (row["scope"] != "window" or load[max(row["second"], 0)])
+        ]
+        for row in tables["throughput"]:
+            if row["scope"] == "window":
+                row["due"] = 100 if row["second"] >= 0 and load[row["second"]] is None else load[row["second"]]
+
+    return change
+
+
+@pytest.mark.parametrize("figure", ["p99", "max"])
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        pytest.param([9, 9, 9, 0, 0, 0, 9, 9, 0, 0], [1.0] * 3, id="windows in a pause say nothing"),
+        pytest.param([9, 0, 9, 0, 9, 0, 9, 0, 9, 0], [1.0] * 5, id="a pause ends each window"),
+        pytest.param([9, 9, None, None, 9, 9, 0, 0, 9, 9], [1.0, None, 1.0, 1.0], id="what was due was not sent"),
+        pytest.param([9, 9, None, 9, 9, 9, 9, 9, 9, 9], [1.0] * 5, id="some of it was sent in its window"),
+    ],
+)
+def test_a_pause_of_the_load_breaks_no_window(
+    tmp_path: Path, load: Sequence[int | None], expected: Sequence[float | None], figure: str
+) -> None:
+    objective = parse_objective(f"latency.ack.service.{figure}_ms <= 20 ms over 2s")
+    found = windows_of(changed(tmp_path / "run", paused(load)), [objective], 10)[objective.text]
+    assert found == [None if each is None else pytest.approx(each, rel=0.02) for each in expected]
+
+
+def test_without_a_schedule_every_window_should_have_messages(tmp_path: Path) -> None:
+    def unscheduled(_facts: Row, tables: Tables) -> None:
+        for row in tables["throughput"]:
+            row["due"] = 0
+
+    objective = parse_objective("latency.ack.service.p99_ms <= 20 ms over 2s")
+    folder = changed(tmp_path / "run", paused([9, 9, 9, 9, 9, 9, 0, 0, 9, 9]), unscheduled)
+    assert windows_of(folder, [objective], 10)[objective.text].count(None) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is given to be compared: runs, folders of runs, experiments, results and baselines that were kept."""
+"""What is given to be compared: runs, folders of runs, experiments, searches, results and baselines that were kept."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from streamgauge.report.compare.variants import Alike, GivenRun, by_settings, di
 from streamgauge.report.pages.page import plain
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
-from streamgauge.runs.experiment.folder import read_record
+from streamgauge.runs.experiment.folder import many_of, read_record
 from streamgauge.runs.experiment.judge import variants_in
 
 
@@ -71,14 +71,13 @@ def _results(path: Path) -> list[Result]:
 def _result_files(path: Path) -> list[Path]:
     """The file that it is, that of the run folder that it is, or those of the analysed runs in it, by their names.
 
-    The runs of an experiment are in its folder `runs`.
+    The runs of an experiment or a search are in its folder `runs`.
     """
     folder = RunFolder(path)
     if path.is_file():
         return [path]
-    experiment = ExperimentFolder(path)
-    if experiment.record.exists():
-        path = experiment.runs
+    if many := many_of(path):
+        path = many.runs
     elif folder.result.exists() or folder.facts.exists():
         return [folder.result]
     analysed = sorted(run.result for run in run_folders(path) if run.result.exists())

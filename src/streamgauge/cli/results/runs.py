@@ -7,9 +7,9 @@ from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.pages.page import plain
 from streamgauge.report.runs import PERCENTILES, RunRow, newest_last, run_row, runs_table
+from streamgauge.runs.experiment.folder import many_of
 
 
 def runs(folder: Path, *, as_json: bool, out: Callable[[str], None], percentiles: Sequence[str] | None = None) -> None:
@@ -41,7 +41,7 @@ def _subfolders(folder: Path) -> list[Path]:
 def is_run(folder: RunFolder) -> bool:
     """Whether a run put it there, even one that was killed, or whose files were lost."""
     with suppress(PermissionError):
-        if ExperimentFolder(folder.root).record.exists():
+        if many_of(folder.root):
             return False
         return any(path.exists() for path in (folder.facts, folder.result, folder.events))
     return False

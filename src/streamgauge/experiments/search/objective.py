@@ -55,7 +55,12 @@ class Objective:
         return 1 if rank is None else math.ceil(BEYOND * 10_000 / (10_000 - rank))
 
 
-def parse_objective(text: str, response: str = "latency.end_to_end.response") -> Objective:
+def response_of(*, consumes: bool) -> str:
+    """The latency that `p99` alone is of."""
+    return f"latency.{'end_to_end' if consumes else 'ack'}.response"
+
+
+def parse_objective(text: str, response: str = response_of(consumes=True)) -> Objective:
     """The objective that a text says; `p99` alone is that of `response`. Raises BadValue."""
     found = _OBJECTIVE.fullmatch(text)
     if found is None:

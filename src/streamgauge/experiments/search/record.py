@@ -6,8 +6,10 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from streamgauge.experiments.record import BegunRun, RecordPart
+from streamgauge.experiments.search.objective import Objective, parse_objective, response_of
 from streamgauge.experiments.search.staircase import Conforming, Staircase, StairTrial, conforming, high_bound
 from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended, next_down
+from streamgauge.scenario.model.values import off_is_none
 
 SEARCH_FORMAT: Final = 1
 RATE: Final = "load.rate"
@@ -29,7 +31,7 @@ class SearchStep(BegunRun):
     is_doubtful: bool = False
     """Whether the run could not tell for certain."""
     figures: dict[str, float | None] = Field(default_factory=dict)
-    """Of each objective: the figure, or the worst of its windows; null for infinite."""
+    """Of each objective: the figure, or the worst of its windows; null for infinite. None of what the run lacks."""
     reached: bool | None = None
     """Whether the target rate arrived, nothing was lost and messages did not pile up, whatever the objectives."""
     objectives: dict[str, bool | None] = Field(default_factory=dict)
@@ -80,6 +82,11 @@ class SearchRecord(RecordPart):
         """What is searched; the start must be known."""
         assert self.start is not None
         return SearchPlan(self.start, self.least, self.most, self.find, self.width, self.whole)
+
+    def objective(self, place: int) -> Objective:
+        """The objective at a place of `objectives`, read as it was before the search began."""
+        consumes = off_is_none(self.scenario.get("consume", {})) is not None
+        return parse_objective(self.objectives[place], response_of(consumes=consumes))
 
     @property
     def done(self) -> list[SearchStep]:
@@ -158,6 +165,6 @@ def ended_as(record: SearchRecord) -> Literal["narrow", "at_limit", "never_held"
 
 
 def keeps_failing_to_finish(steps: Sequence[SearchStep], most: int = 3) -> bool:
-    """Whether the last runs did not even finish."""
-    last = steps[-most:]
+    """Whether the last runs did not even finish; one that was interrupted, or is tried anew, says nothing."""
+    last = [step for step in steps if step.outcome == "done"][-most:]
     return len(last) == most and all(step.acked_per_second is None for step in last)

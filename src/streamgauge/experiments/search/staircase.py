@@ -22,7 +22,7 @@ def _portion(value: object) -> float:
     text, factor = (value[:-1], 0.01) if isinstance(value, str) and value.endswith("%") else (value, 1.0)
     try:
         found = float(text) * factor if isinstance(text, str | int | float) and not isinstance(text, bool) else 0.0
-    except ValueError:
+    except (ValueError, OverflowError):
         found = 0.0
     if not 0.001 <= found <= 10:
         raise BadValue("not a share between 0.1% and 1000%", "Write one like 50% or 0.5")
@@ -30,15 +30,15 @@ def _portion(value: object) -> float:
 
 
 def _bound(value: object) -> float | str:
-    if value in {"unthrottled", "steps"}:
-        return str(value)
+    if isinstance(value, str) and value in {"unthrottled", "steps"}:
+        return value
     return _rate(value)
 
 
 def _rate(value: object) -> float:
     found = parse_rate_per_second(value)
-    if found <= 0:
-        raise BadValue("not above 0", "Write a rate like 20k/s")
+    if not 0 < found < math.inf:
+        raise BadValue("not above 0, or too large", "Write a rate like 20k/s")
     return found
 
 

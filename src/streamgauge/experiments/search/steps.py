@@ -5,7 +5,7 @@ ends at needs two runs that broke.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -86,6 +86,14 @@ class SearchAnswer:
     surely_held: float | None = None
     """The same of values whose trials all agreed: the capacity lies between these two."""
     surely_broke: float | None = None
+
+
+def largest_possible(is_possible: Callable[[float], bool], low: float, high: float, *, whole: bool) -> float:
+    """The largest value between one that is possible and one that is not: exact if `whole`, else to 1 %."""
+    plan = SearchPlan(low, low, high, width=0 if whole else 0.01, whole=whole)
+    while (value := plan.between(low, high)) is not None:
+        low, high = (value, high) if is_possible(value) else (low, value)
+    return low
 
 
 def next_value(trials: Sequence[Trial], plan: SearchPlan) -> float | None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import altair as alt
 
 from streamgauge.domain.text.numbers import percent, plural
-from streamgauge.experiments.search.objective import parse_objective
 from streamgauge.experiments.search.record import RATE, SearchRecord, SearchStep
 from streamgauge.experiments.search.words import said, shown_figure, shown_value
 from streamgauge.report.assemble.steps import ARRIVING
@@ -25,6 +24,7 @@ _COLORS: Final[Mapping[str, str]] = {
     "did not hold, doubtful": "orange",
 }
 _LOG: Final = alt.Scale(type="log", nice=False, padding=16)
+_LINEAR: Final = alt.Scale(nice=False, padding=16)
 
 
 def search_figures(record: SearchRecord) -> list[Figure]:
@@ -38,7 +38,7 @@ def objective_figure(record: SearchRecord, place: int) -> Figure:
 
     From `figures` of the runs in search.json; of objectives over windows that is the worst window.
     """
-    objective = parse_objective(record.objectives[place])
+    objective = record.objective(place)
     metric = metric_at(objective.path)
     infinite = sum(each.figures.get(objective.text, 0) is None for each in record.done)
     about = "A point for each run; the dotted line is the bound."
@@ -46,12 +46,14 @@ def objective_figure(record: SearchRecord, place: int) -> Figure:
     rows = [
         {**row, "figure": rounded(value), "shown": shown_figure(value)}
         for step, row in _tried(record)
-        if (value := step.figures.get(objective.text))
+        if (value := step.figures.get(objective.text)) is not None
     ]
     empty = Figure(f"search-objective-{place + 1}", f"{objective.text} by {record.path}", about)
     if not rows:
         return replace(empty, missing="no run has this figure")
-    y = alt.Y("figure:Q", title=f"{metric.label}, {metric.unit}" if metric.unit else metric.label, scale=_LOG)
+    # Counts, as of lost messages, may be 0, which has no logarithm.
+    scale = _LOG if min(objective.bound.value, *(row["figure"] for row in rows)) > 0 else _LINEAR
+    y = alt.Y("figure:Q", title=f"{metric.label}, {metric.unit}" if metric.unit else metric.label, scale=scale)
     limit = {"limit": objective.bound.value, "what": objective.text}
     return _over_values(empty, record, rows, y, tip("shown", metric.label), limit)
 

@@ -15,7 +15,7 @@ from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 from streamgauge.report.publish import read_result
 from streamgauge.runs.conduct.prepare import cluster_plan
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record
-from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
+from streamgauge.runs.experiment.judge import answered, are_narrow, exit_of, expectations, judged, primary_of
 from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
 from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
@@ -92,6 +92,7 @@ class _Conducting:
     ) -> None:
         self._request, self._view, self._means, self._folder, self._record = request, view, means, folder, record
         self._plan = record.plan
+        self._done_before = len(record.runs)
         self._recorder = RunRecorder(
             folder, record, record.runs, means, view.say, view.display_of, self._tell, self._judge, self._fail
         )
@@ -136,6 +137,7 @@ class _Conducting:
     def _enough(self, left: Sequence[PlannedRun]) -> str | None:
         """Why no other round is begun; None where one is, and within a round."""
         record, stop, number = self._record, self._request.experiment.stop, left[0].round
+        # Blocks have no rounds, and nothing to stop between.
         if record.order == "blocks" or number == 1 or any(run.round == number for run in record.runs):
             return None
         spent = (clock.monotonic_ns() - self._begun_ns) / NS_PER_SECOND
@@ -154,18 +156,16 @@ class _Conducting:
         run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
         request = self._request.requests[each.variant]
         self._recorder.carry_out(run, request, brokers.current(cluster_plan(request.scenario)), settle_ns)
-        if keeps_failing(record.runs):
+        if keeps_failing(record.runs, len(record.variants), self._done_before):
             record.ending = "failed"
             record.reasons.append(f"the last runs all failed: {'; '.join(run.reasons)}")
 
     def _judge(self, run: RecordedRun, folder: RunFolder) -> None:
         result = read_result(folder.result)
-        if self._record.metric is None:
+        # A run that was cut short may lack the figures that the others have.
+        if self._record.metric is None and result.run.ending == "finished":
             self._record.metric = primary_of(result)
-        if self._record.metric is None:
-            found = Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
-        else:
-            found = judged(result, self._record.metric)
+        found = judged(result, self._record.metric)
         run.outcome, run.value, run.reasons = found.outcome, found.value, list(found.reasons)
 
     def _fail(self, run: RecordedRun) -> None:

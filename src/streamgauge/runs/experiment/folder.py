@@ -26,6 +26,11 @@ def make_experiment(out: Path, name: str) -> ExperimentFolder:
     return folder
 
 
+def many_of(path: Path) -> ExperimentFolder | None:
+    """The experiment or the search of which a folder is; None of any other folder."""
+    return next((each for each in (ExperimentFolder(path), SearchFolder(path)) if each.record.exists()), None)
+
+
 def held(folder: ExperimentFolder) -> FolderLock:
     """Be the only one who carries out this experiment or search; or raise BadInput; also where there is none."""
     where = str(folder.root)

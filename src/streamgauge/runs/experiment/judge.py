@@ -28,12 +28,14 @@ class Judged:
     reasons: tuple[str, ...] = ()
 
 
-def judged(result: Result, metric: str) -> Judged:
-    """What a run counts as by its ending, and by whether its primary metric is believed."""
+def judged(result: Result, metric: str | None) -> Judged:
+    """What a run counts as by its ending, and by whether its primary metric is believed; None where none is known."""
     if result.run.ending == "interrupted":
         return Judged("interrupted", reasons=tuple(result.run.reasons))
     if result.run.ending != "finished":
         return Judged("failed", reasons=tuple(result.run.reasons) or (f"it ended as {result.run.ending}",))
+    if metric is None:
+        return Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
     found = figure_of(result, metric)
     if found is None:
         return Judged("failed", reasons=(f"it has no {metric}",))

@@ -13,11 +13,13 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput, Fault, Faults
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
+from streamgauge.experiments.alike import differences
 from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
+from streamgauge.result.schema import expectation_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import SUFFIXES, home_of_scenario, mapping_of, mapping_with, shipped
@@ -28,7 +30,6 @@ from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 _MOST_FAULTS: Final = 20
 """Faults of variants that are shown; of thousands of variants, one mistake makes thousands."""
 _SUFFIX: Final = ".yaml"
-_NEW: Final = "Start a new experiment, or correct it"
 _VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={from: 64, to: 16KiB, times: 4}'"
 
 
@@ -168,7 +169,9 @@ def _requested(
     examined = faults.of(examine_experiment, document, place)
     requests: list[Request] = []
     if examined and not faults:
-        experiment, variants, _ = examined
+        experiment, variants, expects = examined
+        named = {"metric": experiment.metric, **{f"expect.{place}": each.path for place, each in enumerate(expects)}}
+        faults += [fault for where, path in named.items() if path for fault in figure_faults(where, path)]
         faults += _set_twice(options.settings, variants)
         asked = [_asked(each, experiment, base) for each in variants]
         found = [_of_variant(each, around, base) for each in asked]
@@ -250,26 +253,24 @@ def resumed(
 ) -> ExperimentRequest:
     """The request of an experiment that goes on, from its file or else from what was recorded of it.
 
-    More rounds may be asked for; raises BadInput where anything else of the plan differs.
+    More rounds may be asked for; raises BadInput where anything else that its runs depend on differs.
     """
     of_record = {"repeat": record.repeat, "order": record.order, "seed": record.seed}
     if options.bootstrap is None and options.client_config is None:
         options = replace(options, bootstrap=record.cluster)
     request = experiment_of(record.asked if source is None else source, options, {**of_record, **changes})
-    where = one_line(source) if isinstance(source, str) else "experiment"
-    told = [(each.name, each.settings) for each in record.variants]
-    asked = request.experiment
-    faults = []
-    if told != [(each.name, each.settings) for each in recorded_variants(request.variants)]:
-        faults.append(Fault(where, "has other variants than the experiment", _NEW))
-    if (asked.order, asked.seed) != (record.order, record.seed):
-        faults.append(Fault("order", "differs from that of the experiment", _NEW))
-    if asked.repeat < record.repeat or (asked.repeat > record.repeat and record.order == "blocks"):
-        what = f"{asked.repeat}: the experiment has {record.repeat} rounds, in order {record.order}"
-        faults.append(Fault("repeat", what, "Write a larger number, for an order other than blocks"))
-    if faults:
+    place = one_line(source) if isinstance(source, str) else "experiment"
+    variants, cluster = recorded_variants(request.variants), request.requests[0].bootstrap
+    if faults := list(differences(record, request.experiment, request.asked, variants, cluster, place)):
         raise BadInput(faults)
     return request
+
+
+def figure_faults(where: str, path: str) -> Iterator[Fault]:
+    """Why no result has a figure that was named there; nothing where it may."""
+    for fault in expectation_faults({path: 0}):
+        what = fault.what.replace("0: it is never that", "is no number")
+        yield Fault(where, f"{one_line(path)}: {what}", fault.mend.replace("Write expect.", "Write "))
 
 
 def given_keys(**given: object) -> dict[str, object]:

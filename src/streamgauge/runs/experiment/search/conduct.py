@@ -91,6 +91,8 @@ class _Searching:
         """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
         record = self._record
         failed = record.ending == "failed"
+        if self._request.note:
+            self._view.say(self._request.note)
         brokers = self._means.brokers(self._folder.root, self._request.first, self._view.say)
         with self._recorder.at_work(), brokers:
             record.begin_anew(failed=failed)

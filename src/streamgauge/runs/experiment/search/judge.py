@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.experiments.search.objective import Objective
@@ -30,7 +28,7 @@ class StepJudgement:
     is_doubtful: bool = False
     reasons: tuple[str, ...] = ()
     figures: Mapping[str, float | None] = field(default_factory=dict)
-    """Of each objective by its text: the figure, or the worst of its windows."""
+    """Of each objective that has one by its text: the figure, or the worst of its windows; None for infinite."""
     reached: bool = False
     """Whether the rate arrived, nothing was lost, and nothing piled up."""
     objectives: Mapping[str, bool | None] = field(default_factory=dict)
@@ -58,7 +56,8 @@ def judge_step(
     says: dict[str, bool | None] = {}
     figures: dict[str, float | None] = {}
     for each in objectives:
-        part, figures[each.text] = _objective(result, each, windows.get(each.text))
+        part, found = _objective(result, each, windows.get(each.text))
+        figures |= found
         parts.append(part)
         says[each.text] = None if part.is_doubtful else part.held
     # Too much load is certain whatever else is in doubt. What only breaks an objective may have been disturbed.
@@ -111,10 +110,11 @@ def _growth(result: Result) -> _Said:
 
 def _objective(
     result: Result, objective: Objective, windows: Sequence[float | None] | None
-) -> tuple[_Said, float | None]:
+) -> tuple[_Said, Mapping[str, float | None]]:
+    """What an objective says, and its figure by its text: none where the run lacks it."""
     found = figure_of(result, objective.path)
     if found is None:
-        return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), None
+        return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
     unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
     doubt = f"{objective.path} is not believed" if unbelieved else ""
     if objective.window_seconds is not None:
@@ -125,20 +125,22 @@ def _objective(
     straddles = objective.bound.decides(value if low is None else low, value if high is None else high) is None
     said = [f"{objective.text}: {significant(value)}"] if not held else []
     said += [doubt] if doubt else [f"{objective.text}: too close to be told"] if straddles else []
-    return _Said(held, unbelieved or straddles, "; ".join(said)), value
+    return _Said(held, unbelieved or straddles, "; ".join(said)), {objective.text: value}
 
 
-def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Said, float | None]:
+def _of_windows(
+    objective: Objective, windows: Sequence[float | None], doubt: str
+) -> tuple[_Said, Mapping[str, float | None]]:
     """Every full window has to hold; an infinite figure holds in none."""
     if not windows:
-        what = f"{objective.text}: the measure phase has no full window"
-        return _Said(held=False, is_doubtful=True, reason=what), None
+        what = f"{objective.text}: the measure phase has no full window with messages"
+        return _Said(held=False, is_doubtful=True, reason=what), {}
     broke = [each for each in windows if each is None or not objective.bound.holds(each)]
     # Upper bounds are those of latencies; of lower ones the least is the worst.
     pick = max if objective.bound.is_above else min
     worst = None if any(each is None for each in windows) else pick(each for each in windows if each is not None)
     said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
-    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), worst
+    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), {objective.text: worst}
 
 
 def _is_unbelieved(result: Result, path: str) -> bool:
@@ -151,7 +153,8 @@ def windows_of(
 ) -> dict[str, list[float | None]]:
     """The figure of each full window of the measure phase in ms, by the text of each objective over windows.
 
-    Raises AnalysisError where the tables cannot be read.
+    It is None for infinite, and for a window without messages although some were due. A window in which none were due
+    is left out. Raises AnalysisError where the tables cannot be read.
     """
     return {
         each.text: _windows(folder, each, measured_seconds // each.window_seconds)
@@ -162,18 +165,32 @@ def windows_of(
 
 def _windows(folder: RunFolder, objective: Objective, count: int) -> list[float | None]:
     length = objective.window_seconds or 1
-    if objective.figure == "max":
-        rows = [
-            row
-            for row in rows_of(folder, "latency", metric=objective.metric)
-            if row["scope"] == "window" and row["max_ms"] is not None and 0 <= row["second"] < count * length
-        ]
-        seconds = np.array([row["second"] for row in rows], np.int64)
-        maxima = np.array([row["max_ms"] for row in rows], np.float64)
-        return [
-            float(maxima[seconds // length == window].max()) if (seconds // length == window).any() else None
-            for window in range(count)
-        ]
-    found = moving_percentiles(folder, objective.metric, [objective.figure], length)
-    at_end = {row["second"] + 1: row[objective.figure] for row in found}
-    return [at_end.get((window + 1) * length) for window in range(count)]
+    figures = _maxima if objective.figure == "max" else _percentiles
+    found = figures(folder, objective, length, count)
+    wanted = found.keys() | _loaded(folder, length, count)
+    return [found.get(window) for window in range(count) if window in wanted]
+
+
+def _maxima(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
+    """The maximum of each window that has messages."""
+    found: dict[int, float | None] = {}
+    for row in rows_of(folder, "latency", metric=objective.metric, scope="window"):
+        window = row["second"] // length
+        if row["max_ms"] is not None and 0 <= window < count:
+            found[window] = max(found.get(window) or 0.0, row["max_ms"])
+    return found
+
+
+def _percentiles(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
+    """The percentile of each window that has messages, None for infinite."""
+    rows = moving_percentiles(folder, objective.metric, [objective.figure], length, count * length)
+    ends = {row["second"] + 1: row[objective.figure] for row in rows}
+    return {end // length - 1: figure for end, figure in ends.items() if end % length == 0}
+
+
+def _loaded(folder: RunFolder, length: int, count: int) -> set[int]:
+    """The windows in which messages were due; all of them where there is no schedule."""
+    due = {row["second"]: row["due"] for row in rows_of(folder, "throughput", scope="window")}
+    if not any(due.values()):
+        return set(range(count))
+    return {second // length for second, messages in due.items() if messages}

@@ -1,6 +1,7 @@
 """From the options of a search to a checked request: what is searched, between which limits, and for what."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,10 +15,12 @@ from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
 from streamgauge.experiments.paths import SearchFolder
-from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiments.search.objective import Objective, parse_objective, response_of, step_seconds
 from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
-from streamgauge.experiments.search.steps import Find
+from streamgauge.experiments.search.steps import Find, largest_possible
+from streamgauge.experiments.search.words import shown_value
+from streamgauge.runs.experiment.request import figure_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with
@@ -66,6 +69,8 @@ class SearchRequest:
     width: float
     step_seconds: float
     staircase: Staircase | None = None
+    note: str = ""
+    """What is done otherwise than by default."""
 
     @property
     def is_whole(self) -> bool:
@@ -77,6 +82,12 @@ class SearchRequest:
         rate = value if self.path == RATE else self.first.target_per_second
         length = step_seconds(self.objectives, rate, self.step_seconds)
         return self._request((_setting(self.path, value), f"phases.measure={length:g}s"))
+
+    def faults_at(self, value: float) -> list[Fault]:
+        """Why the scenario cannot have a value; none where it can."""
+        faults = Faults()
+        faults.of(self.at, value)
+        return faults
 
     def probe(self) -> Request:
         """The unthrottled run."""
@@ -99,12 +110,13 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     around = surroundings_of(options, of_options)
     first, wrong = request_in(around, scenario)
     faults += [*wrong, *of_options, *_set_twice(options.settings, given.path)]
-    response = "latency.end_to_end.response" if first is None or first.scenario.consume else "latency.ack.response"
+    response = response_of(consumes=first is None or first.scenario.consume is not None)
     objectives = [
         found
         for text in given.objectives
         if (found := _parsed(parse_objective, text, "--objective", faults, response)) is not None
     ]
+    faults += [fault for each in objectives for fault in figure_faults("--objective", each.path)]
     if not given.objectives:
         faults.append(Fault("--objective", "there is none", "Write one like --objective 'p99 <= 20 ms'"))
     if given.find not in {"largest", "smallest"}:
@@ -130,11 +142,27 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
         start, least, most, width, step_ns / NS_PER_SECOND, staircase,
     )  # fmt: skip
     # What a value does to the scenario is seen before anything starts.
-    for value in dict.fromkeys([least, start or least]):
-        faults.of(found.at, min(max(value, least), most))
-    if faults:
-        raise BadInput(list(dict.fromkeys(faults)))
+    found.at(least)
+    found = _within_reach(found, is_stated=given.most is not None)
+    found.at(min(max(start or least, least), found.most))
     return found
+
+
+def _within_reach(request: SearchRequest, *, is_stated: bool) -> SearchRequest:
+    """The search up to the largest value that its scenario can have; raises BadInput where a larger one `is_stated`.
+
+    The scenario can have the least value.
+    """
+    faults = request.faults_at(request.most)
+    if not faults:
+        return request
+    if is_stated:
+        raise BadInput([Fault(f"--most: {fault.where}", fault.what, fault.mend) for fault in faults])
+    most = largest_possible(
+        lambda value: not request.faults_at(value), request.least, request.most, whole=request.is_whole
+    )
+    note = f"searched up to {shown_value(most, request.path)}, as the scenario can have no more: {faults[0]}"
+    return replace(request, most=most, note=note)
 
 
 def recorded(request: SearchRequest) -> dict[str, Any]:
@@ -226,9 +254,9 @@ def _number(text: str | None, path: str, where: str, faults: Faults) -> float | 
     if text is None:
         return None
     found = _parsed(parse_rate_per_second, text, where, faults)
-    if found is not None and (found <= 0 or (path != RATE and found != round(found))):
-        what = f"{one_line(text)}: not {'above 0' if found <= 0 else 'a whole number'}"
-        faults.append(Fault(where, what, "Write a number like 5000"))
+    if found is not None and (not 0 < found < math.inf or (path != RATE and found != round(found))):
+        what = "not above 0" if found <= 0 else "too large" if found == math.inf else "not a whole number"
+        faults.append(Fault(where, f"{one_line(text)}: {what}", "Write a number like 5000"))
         return None
     return None if found is None else float(found)
 
