@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import confluent_kafka as ck
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
 from streamgauge.domain.errors import StreamgaugeError
@@ -73,6 +73,8 @@ class Forwarder:
                 "group.id": spec.name,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
+                # The last offsets of a partition may be no messages but ends of transactions.
+                "enable.partition.eof": True,
                 "fetch.queue.backoff.ms": 10,
                 "isolation.level": "read_committed" if spec.read_committed else "read_uncommitted",
             },
@@ -107,9 +109,12 @@ class Forwarder:
         first = self._consumer.poll(_WAIT_SECONDS)
         messages = [] if first is None else [first, *self._consumer.consume(AT_ONCE - 1, 0)]
         for message in messages:
-            if message.error() is not None:
-                raise KafkaException(message.error())
-            self._pass(message)
+            if (error := message.error()) is None:
+                self._pass(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._at[message.partition()] = max(self._at[message.partition()], message.offset())
+            else:
+                raise KafkaException(error)
         self._producer.poll(0)
         if monotonic_ns() - self._batch.began_ns >= BATCH_NS:
             self._seal()
@@ -208,7 +213,7 @@ def _await_stop(orders: Orders, stop: threading.Event) -> None:
 
 def _tell(told: Told, batches: Sequence[ForwardedBatch]) -> None:
     for batch in batches:
-        if batch.sent == 0:
+        if batch.ends == batch.begins:
             continue
         at_ns = monotonic_ns()
         took_ns = at_ns - batch.began_ns
