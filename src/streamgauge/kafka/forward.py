@@ -21,6 +21,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monot
 from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.query import DRIVER, Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.asking import Asker
+from streamgauge.kafka.carriers.markers.clients import PASSES_ON
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.processes.linux import when_orphaned
@@ -81,7 +82,7 @@ class Forwarder:
             logger=log,
         )
         self._producer = ck.Producer(
-            {**spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
+            {**PASSES_ON, **spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
         )
         self._at = dict(enumerate(self._begin()))
         self.left = left_behind(spec.starts, self._at)
@@ -112,7 +113,7 @@ class Forwarder:
             if (error := message.error()) is None:
                 self._pass(message)
             elif error.code() == KafkaError._PARTITION_EOF:
-                self._at[message.partition()] = max(self._at[message.partition()], message.offset())
+                self._reach(message)
             else:
                 raise KafkaException(error)
         self._producer.poll(0)
@@ -146,6 +147,10 @@ class Forwarder:
                 self._producer.poll(_WAIT_SECONDS)
         batch.sent += 1
         self._at[message.partition()] = message.offset() + 1
+
+    def _reach(self, end: Any) -> None:
+        """All below the end of a partition is passed on."""
+        self._at[end.partition()] = max(self._at[end.partition()], end.offset())
 
     def _seal(self) -> None:
         """What is read from now on belongs to the next batch."""
