@@ -146,8 +146,13 @@ def settling(
     *,
     tracked: bool = True,
     shares: bool = False,
+    redelivers: bool = True,
+    dead: bool = False,
 ) -> tuple[Draining, Cells, list[int]]:
-    """A drain of one consumer whose messages come again, of a topic of one partition, and of one tracker; both live."""
+    """A drain of one consumer whose messages come again, of a topic of one partition, and of one tracker; both live.
+
+    A consumer of a second group may have died.
+    """
     board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
     board.slots[1, Slot.ASSIGNED] = 1
 
@@ -155,24 +160,31 @@ def settling(
         now[0] += TICK
         happens(board, offsets, now[0])
 
-    class Living:
+    class Process:
         pid = 1
 
+        def __init__(self, code: int | None = None) -> None:
+            self.code = code
+
         def poll(self) -> int | None:
-            return None
+            return self.code
 
     def opened() -> Any:
         raise AssertionError("nobody opens a tracker here")
 
     job = TrackerJob(opened, 0, 0)
-    member = SimpleNamespace(group=0)
-    consumer = ConsumerJob(None, (member,), hold=False, redelivers=True, shares=shares)  # type: ignore[arg-type]
+    consumer, gone = (
+        ConsumerJob(None, (SimpleNamespace(group=group),), hold=False, redelivers=redelivers, shares=shares)  # type: ignore[arg-type]
+        for group in (0, 1)
+    )
     trackers = [job] if tracked else []
     plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=trackers)
-    living: Any = Living()
+    living: Any = Process()
+    killed: Any = Process(-9)
     workers = Workers(board, [
         Worker("consumer-0", "consumer", (0,), (0,), consumer, living),
         *(Worker("tracker-0", "tracker", (0,), (1,), each, living) for each in trackers),
+        *([Worker("consumer-1", "consumer", (1,), (1,), gone, killed)] if dead else []),
     ])  # fmt: skip
     return Draining(plan, offsets, workers, lambda: True, tick, lambda: now[0]), board, now
 
@@ -251,3 +263,21 @@ def test_a_share_group_is_waited_for_until_every_message_has_its_outcome(tmp_pat
 
     assert drain.await_read(2 * SECOND) is is_done
     assert now[0] == (30 * TICK if is_done else 2 * SECOND)
+
+
+@pytest.mark.parametrize("redelivers", [False, True])
+@pytest.mark.parametrize(("committed", "read"), [([5], True), ([4], False), ([None], False)])
+def test_a_group_of_which_nobody_lives_has_read_what_it_had_committed(
+    tmp_path: Path, committed: list[int | None], read: bool, redelivers: bool
+) -> None:
+    """The other one is waited for all the same."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        offsets.commits = [[None], committed]
+        if now_ns == 10 * TICK:
+            board.positions[0, 0] = 5
+
+    drain, _, now = settling(tmp_path, happens, tracked=False, redelivers=redelivers, dead=True)
+
+    assert drain.await_read(60 * SECOND) is read
+    assert 10 * TICK <= now[0] < 2 * SECOND

@@ -1,6 +1,9 @@
 """The contract of a launcher: the one that starts processes of this machine and the one that plays them keep it."""
 
+import errno
+import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +106,23 @@ def test_a_local_worker_that_fails_leaves_its_reason(tmp_path: Path) -> None:
 
     assert (worker.poll(), board.said(0)) == (1, "no room")
     assert (tmp_path / "logs" / "waiter-0.log").exists()
+    launcher.close()
+
+
+def test_a_worker_that_cannot_be_started_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As there is no process to be had, or no room for its log."""
+    launcher = LocalLauncher()
+    launcher.board(BoardSpec(tmp_path, 1, 1, 1, {}))
+    with pytest.raises(WorkerError, match="waiter-0 could not be started: No such file"):
+        launcher.start(spec(tmp_path))
+
+    def none_left(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    (tmp_path / "logs").mkdir()
+    monkeypatch.setattr(subprocess, "Popen", none_left)
+    with pytest.raises(WorkerError, match="waiter-0 could not be started: Resource temporarily unavailable"):
+        launcher.start(spec(tmp_path))
     launcher.close()
 
 

@@ -60,6 +60,7 @@ class Story:
     rate: float | None = 1_000.0
     seconds: float = 10.0
     queue_limit: int = 100_000
+    holds: int | None = None
     jumps: list[tuple[int, int]] = field(default_factory=list)
     stopped: Callable[[int], bool] = lambda _now: False
     order: Callable[[int], Order] = lambda _now: Order.GO
@@ -89,7 +90,8 @@ class Story:
         spec = ClientSpec("producer-0", ("t",), {})
         self.client = FakeProducer(
             FakeLog(4), spec, self.queue_limit, self.stopped,
-            unlucky=set(self.unlucky), answers_ns=self.answers_ns, now_ns=time.now_ns, sleep=time.sleep,
+            unlucky=set(self.unlucky), answers_ns=self.answers_ns, holds=self.holds,
+            now_ns=time.now_ns, sleep=time.sleep,
         )  # fmt: skip
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None, topics=self.topics)
         self.board = Cells.new(1, 4)
@@ -264,6 +266,35 @@ def test_what_finds_no_room_until_the_end_is_unsent() -> None:
     assert all(row["due_ns"] < START + 5 * NS_PER_SECOND for row in rows.rows)
 
 
+@pytest.mark.parametrize("rate", [200_000.0, None])
+def test_a_queue_that_is_full_by_its_bytes_is_waited_for(rate: float | None) -> None:
+    """It holds 50 messages, far fewer than it counts with; each report makes room for the next."""
+    late_ns = START + NS_PER_SECOND
+    story = Story(
+        rate, 0.05, holds=50, answers_ns=500_000, order=lambda now: Order.STOP_LOAD if now > late_ns else Order.GO
+    )
+
+    rows = story.run()
+
+    assert {row["error"] for row in rows.rows} == {None}
+    assert rows.column("seq").tolist() == list(range(story.slot[Slot.NEXT_SEQ]))
+    assert len(rows.rows) > 1_000
+    assert story.slot[Slot.BLOCKED_NS] > 0
+    assert story.ended_ns < START + NS_PER_SECOND // 2
+
+
+@pytest.mark.parametrize("rate", [1_000.0, None])
+def test_what_a_full_queue_never_took_has_a_row(rate: float | None) -> None:
+    """The queue holds ten messages, and its broker never answers: who was taken up with them is unsent."""
+    story = Story(rate, 0.1, holds=10, stopped=lambda _now: True)
+
+    rows = story.run()
+
+    errors = [row["error"] for row in sorted(rows.rows, key=lambda row: row["seq"])]
+    assert errors == ["_PURGE_QUEUE"] * 10 + ["unsent"] * (story.slot[Slot.NEXT_SEQ] - 10)
+    assert story.ended_ns < START + 3 * NS_PER_SECOND
+
+
 def test_a_load_that_is_stopped_early_owes_only_what_was_due() -> None:
     """The user says stop after a second of ten."""
     story = Story(order=lambda now: Order.STOP_LOAD if now >= START + NS_PER_SECOND else Order.GO)
@@ -377,6 +408,35 @@ def test_a_message_that_failed_is_sent_again(rate: float | None) -> None:
         (7, 1, "_MSG_TIMED_OUT"),
         (8, 1, "_MSG_TIMED_OUT"),
     ]
+
+
+def _away(*, until_ns: int, order: Callable[[int], Order] = lambda _now: Order.GO) -> Story:
+    """Every message fails once, and the broker goes away while their room is filled with the next ones."""
+    story = Story(rate=1_000_000.0, queue_limit=10, unlucky=set(range(400)), order=order)
+    story.sending = Sending(resend=1, measured_messages=400)
+    story.stopped = lambda now: story.slot[Slot.MESSAGES] >= 140 and now < until_ns
+    return story
+
+
+def test_a_message_is_sent_again_however_long_the_queue_is_full() -> None:
+    """It waits for its room as the others do."""
+    rows = _away(until_ns=START + NS_PER_SECOND // 2).run()
+
+    assert rows.column("seq").tolist() == list(range(400))
+    assert rows.column("sent_ns").max() > START + NS_PER_SECOND // 2
+
+
+def test_a_message_that_found_no_room_when_it_was_to_be_sent_again_has_failed() -> None:
+    """It was sent once, so it may be in the log: its row says how that attempt ended."""
+    stop_ns = START + NS_PER_SECOND // 2
+    story = _away(until_ns=2 * stop_ns, order=lambda now: Order.STOP_LOAD if now > stop_ns else Order.GO)
+
+    rows = story.run()
+
+    tried = {row["seq"] for row in story.attempts.rows}
+    assert len(tried) > 100
+    assert {row["error"] for row in rows.rows if row["seq"] in tried} == {"_MSG_TIMED_OUT"}
+    assert sorted(row["seq"] for row in rows.rows) == list(range(story.slot[Slot.NEXT_SEQ]))
 
 
 def test_every_fate_is_recorded_when_nothing_can_be_sent_again() -> None:

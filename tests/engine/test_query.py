@@ -234,6 +234,21 @@ def test_a_query_ends_when_it_is_told_to_and_its_end_can_be_seen() -> None:
     assert stage.board.positions[0].tolist() == [6, 1]
 
 
+def test_a_query_that_is_started_again_while_it_is_stopped_is_told_to_stop_too() -> None:
+    class DiesOnce(Scripted):
+        def stop(self) -> None:
+            super().stop()
+            if self.scripts:
+                self._script = ["dies"]
+
+    stage = Stage(DiesOnce([[READY], [READY]]), stop_at_ns=100_000_000)
+    stage.run()
+
+    assert stage.query.told == ["start", "stop", "start", "stop", "close"]
+    assert stage.column("query", "event") == ["started", "ready", "died", "started", "ready", "ended"]
+    assert stage.board.slots[0, Slot.STATE] == State.FLUSHED
+
+
 def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
     stage = Stage(Scripted([[READY, batch(0, (5, 9), (0, 9)), ENDED]]), waits=True, load_until_ns=300_000_000)
     stage.run()

@@ -307,6 +307,18 @@ def test_two_interrupts_end_it_now(tmp_path: Path) -> None:
     assert ground.launcher.at_ns == pytest.approx(START + 5 * SECOND + ABORT_NS, abs=5 * TICK)
 
 
+@pytest.mark.parametrize("seconds", [5, 14])
+def test_a_run_that_failed_stays_failed_when_the_user_ends_it(tmp_path: Path, seconds: int) -> None:
+    """In the load of the producer that is left, and in the drain."""
+    ground = Ground(tmp_path, {"producer-0": dies_at(START + 4 * SECOND)}, producers=2)
+    ground.offsets.ends = [31, 12]
+    ground.happens[seconds * SECOND] = ground.interrupts.note
+    outcome = ground.conduct()
+
+    assert (outcome.ending, outcome.reasons) == ("failed", ["producer-0 died: exit code 1; see logs/producer-0.log"])
+    assert outcome.load_ended_ns == pytest.approx(START + min(seconds, 12) * SECOND, abs=SECOND)
+
+
 def test_an_interrupt_before_the_load_leaves_nothing(tmp_path: Path) -> None:
     """There is nothing to drain, and whoever does not end is ended without a word."""
     ground = Ground(tmp_path, {"producer-0": does_nothing})

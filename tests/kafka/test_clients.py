@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ClientSpec, Outgoing, Place
-from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Place, Settings
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.consume.loop import Reading, rows
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeReader
 from streamgauge.engine.ports.clients import ProducerClient, Reader
 from streamgauge.engine.produce.compose import Composer
+from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Times
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
@@ -353,6 +356,21 @@ def test_a_commit_that_was_waited_for_is_answered(ground: Ground) -> None:
     consumer.close()
 
 
+@dataclass
+class Sent:
+    """A sink that keeps which messages were sent, and their errors."""
+
+    seqs: list[Any] = field(default_factory=list)
+    errors: list[Any] = field(default_factory=list)
+
+    def append(self, block: Block, count: int) -> None:
+        self.seqs += listed(block["seq"], count)
+        self.errors += listed(block["error"], count)
+
+    def close(self) -> None:
+        """Nothing to write."""
+
+
 @pytest.fixture
 def mock_cluster() -> Iterator[str]:
     mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
@@ -373,6 +391,31 @@ def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster:
     assert set(told["offset"]) == set(told["acked_ns"]) == {None}
     assert all(partition >= 0 for partition in told["partition"])
     producer.close()
+
+
+@pytest.mark.mock
+def test_a_queue_that_is_full_by_its_bytes_holds_a_producer_up_and_no_longer(mock_cluster: str) -> None:
+    """It counts with room for 100,000 messages, and has room for three: reports are what makes room."""
+    settings: Settings = {"bootstrap.servers": mock_cluster, "queue.buffering.max.kbytes": 64, "linger.ms": 0}
+    client, sent, board = KafkaProducer(ClientSpec("p", ("t",), settings)), Sent(), Cells.new(1, 1)
+    begin_ns = monotonic_ns()
+    late_ns = begin_ns + PATIENCE_NS
+    producer = Producer(
+        client,
+        Composer(Recipe(0, TAG, "zeros", 20 << 10, 1, in_headers=False, scheduled=False), LARGEST_BLOCK),
+        ProducerSinks(sent),
+        board.slots[0],
+        Latencies(board.latencies[0], begin_ns),
+        lambda: Order.GO if monotonic_ns() < late_ns else Order.ABORT,
+    )
+
+    producer.run(Times(begin_ns, begin_ns, begin_ns + NS_PER_SECOND // 2, PATIENCE_NS // 2))
+    client.close()
+
+    assert monotonic_ns() < late_ns
+    assert set(sent.errors) <= {None, "unsent"}
+    assert sent.errors.count(None) > 20
+    assert sorted(sent.seqs) == list(range(int(board.slots[0, Slot.NEXT_SEQ])))
 
 
 @pytest.mark.mock

@@ -134,6 +134,30 @@ def test_it_goes_on_after_it_died(passing: Passing, broker: EmbeddedBroker) -> N
     assert sum(sink.log_ends()) == 16
 
 
+def test_ends_of_transactions_behind_the_last_message_are_passed(passing: Passing, broker: EmbeddedBroker) -> None:
+    """Or it would never be through with a topic that transactions were written to."""
+    producer = ck.Producer({**passing.spec.connection, "transactional.id": passing.spec.name})
+    producer.init_transactions(30)
+    source = Cluster(broker.bootstrap, {}).offsets((passing.spec.source,), passing.spec.partitions)
+    with closing(ClientQuery(passing.spec)) as query:
+        query.start()
+        for _ in range(2):
+            producer.begin_transaction()
+            for partition in range(passing.spec.partitions):
+                producer.produce(passing.spec.source, b"message", partition=partition)
+            producer.commit_transaction(30)
+        passing.hear(query, 4)
+        assert source.log_ends() == [4, 4]
+
+        def is_through() -> bool:
+            passing.hear(query, 4)
+            return query.committed() == [4, 4]
+
+        until(is_through)
+
+    assert sum(each.numbers["rows"] or 0 for each in passing.progress()) == 4
+
+
 def test_who_died_before_it_told_is_told_of(passing: Passing) -> None:
     """Here by one that knows nothing of what the one before has told."""
     with closing(ClientQuery(passing.spec)) as before:

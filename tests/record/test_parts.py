@@ -19,7 +19,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES
-from streamgauge.record.parts import PartSink, close_left_open, open_sink
+from streamgauge.record.parts import PartSink, close_left_open, hold, open_sink
 
 CONSTANTS = {
     "topic": 0,
@@ -256,6 +256,28 @@ def test_half_a_block_on_a_full_disk_is_taken_back(folder: RunFolder, monkeypatc
     assert [row["seq"] for row in rows_of(folder)] == list(range(20))
 
 
+def test_rows_after_a_block_that_was_taken_back_are_read(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no hole before them, and they have the texts that the block would have been the first to have."""
+    taken = sink(folder)
+    taken.append(block(0, 20), 20)
+    write = os.writev
+
+    def half(descriptor: int, pieces: list[bytes]) -> int:
+        write(descriptor, [b"".join(pieces)[:100]])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "writev", half)
+        with pytest.raises(RecordError):
+            taken.append(block(20, 1, ["timed out"]), 1)
+    taken.append(block(21, 2, ["timed out", "purged"]), 2)
+
+    assert close_left_open(folder) == []
+    rows = rows_of(folder)
+    assert [row["seq"] for row in rows] == [*range(20), 21, 22]
+    assert [row["error"] for row in rows[20:]] == ["timed out", "purged"]
+
+
 def test_a_part_that_a_full_disk_has_no_room_for_leaves_no_file(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +360,22 @@ def test_nobody_analyses_a_folder_that_a_sink_writes_to(folder: RunFolder) -> No
     assert analysis
     with analysis, pytest.raises(RecordError, match="is being analysed"):
         open_sink(folder.root, "polls", "consumer-0", {})
+
+
+def test_a_sink_that_cannot_be_closed_lets_its_folder_go(folder: RunFolder) -> None:
+    """Or the process could not analyse what it recorded."""
+
+    def full(table: pa.Table, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    taken = sink(folder, write=full, lock=hold(folder))
+    taken.append(block(0, 10), 10)
+    with pytest.raises(RecordError, match="No space left"):
+        taken.close()
+
+    alone = FolderLock.exclusive(folder.root)
+    assert alone
+    alone.close()
 
 
 def test_a_full_disk_costs_no_row_that_was_taken(folder: RunFolder) -> None:

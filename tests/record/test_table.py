@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import ClientSpec
@@ -87,6 +89,28 @@ def test_a_note_that_is_being_written_waits_for_the_next_look(tmp_path: Path) ->
     assert seqs_of(reader) == []
     growing.note("0", path)
     assert seqs_of(reader) == [1]
+
+
+def test_notes_that_spark_removes_while_they_are_read_are_repeated_by_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written after the others were listed; they go one after the other."""
+    growing, reader = Growing(tmp_path), consumer(tmp_path)
+    for number in range(3):
+        growing.note(str(number), growing.write(f"{number}.parquet", [number]))
+    read = Path.read_text
+
+    def compacted(path: Path, *given: Any, **more: Any) -> str:
+        if path.suffix == "" and path.parent.name == NOTES:
+            growing.note("3.compact")
+            path.unlink()
+        return read(path, *given, **more)
+
+    monkeypatch.setattr(Path, "read_text", compacted)
+
+    assert committed_rows(tmp_path) == 3
+    assert [number for number, _ in batches(tmp_path, -1)] == [3]
+    assert sorted(seqs_of(reader)) == [0, 1, 2]
 
 
 def test_polls_are_no_larger_than_asked_and_offsets_go_on(tmp_path: Path) -> None:

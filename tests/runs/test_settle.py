@@ -119,10 +119,11 @@ def test_rows_beyond_what_was_taken_up_stay_the_only_ones(tmp_path: Path) -> Non
         (producer(3, exit_code=0), "finished", 3),
         (producer(3, exit_code=0), "interrupted", DUE),
         (producer(3, exit_code=1), "failed", DUE),
+        (producer(3, exit_code=0), "failed", DUE),
         (producer(3, exit_code=None), None, DUE),
         (producer(None), "failed", 3),
     ],
-    ids=["in order", "stopped at once", "failed", "everything killed", "nobody knows"],
+    ids=["in order", "stopped at once", "failed", "aborted", "everything killed", "nobody knows"],
 )
 def test_the_rest_of_a_schedule_is_told_of_those_who_could_not(
     tmp_path: Path, worker: WorkerFacts, ending: str | None, expected: int

@@ -107,7 +107,7 @@ class FakeProducer:
 
     A `serve` that waits ends with the first report. While `stopped` says so it takes messages until its queue is
     full and reports nothing. With `keep` false the log forgets. The sequences in `unlucky` fail when they are sent
-    for the first time.
+    for the first time. Its queue holds `holds` messages and no more, though it counts with `queue_limit`.
     """
 
     log: FakeLog
@@ -117,6 +117,7 @@ class FakeProducer:
     keep: bool = True
     unlucky: set[int] = field(default_factory=set)
     answers_ns: int = 0
+    holds: int | None = None
     ended: list[bool] = field(default_factory=list)
     """Of each transaction that is over, whether it was committed."""
     now_ns: Callable[[], int] = clock.monotonic_ns
@@ -143,7 +144,7 @@ class FakeProducer:
     def send(self, block: Outgoing) -> Refused:
         """Take what there is room for."""
         values, stamps = [value or b"" for value in block.values], block.stamps
-        taken = max(0, min(len(values), self.room()))
+        taken = max(0, min(len(values), self.room(), (self.holds or self.queue_limit) - self._in_flight))
         if taken:
             self._enqueue(values[:taken], stamps[:taken], block.partitions)
             self._in_flight += taken

@@ -118,7 +118,7 @@ class QueryHost:
 
     def _begin(self) -> None:
         self._start += 1
-        self._failure = None
+        self._failure, self._asked_to_stop = None, False
         self._note(STARTED)
         self.query.start()
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import confluent_kafka as ck
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
 from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.query import DRIVER, Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.asking import Asker
+from streamgauge.kafka.carriers.markers.clients import PASSES_ON
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.processes.linux import when_orphaned
@@ -73,13 +74,15 @@ class Forwarder:
                 "group.id": spec.name,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
+                # The last offsets of a partition may be no messages but ends of transactions.
+                "enable.partition.eof": True,
                 "fetch.queue.backoff.ms": 10,
                 "isolation.level": "read_committed" if spec.read_committed else "read_uncommitted",
             },
             logger=log,
         )
         self._producer = ck.Producer(
-            {**spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
+            {**PASSES_ON, **spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
         )
         self._at = dict(enumerate(self._begin()))
         self.left = left_behind(spec.starts, self._at)
@@ -107,9 +110,12 @@ class Forwarder:
         first = self._consumer.poll(_WAIT_SECONDS)
         messages = [] if first is None else [first, *self._consumer.consume(AT_ONCE - 1, 0)]
         for message in messages:
-            if message.error() is not None:
-                raise KafkaException(message.error())
-            self._pass(message)
+            if (error := message.error()) is None:
+                self._pass(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._reach(message)
+            else:
+                raise KafkaException(error)
         self._producer.poll(0)
         if monotonic_ns() - self._batch.began_ns >= BATCH_NS:
             self._seal()
@@ -141,6 +147,10 @@ class Forwarder:
                 self._producer.poll(_WAIT_SECONDS)
         batch.sent += 1
         self._at[message.partition()] = message.offset() + 1
+
+    def _reach(self, end: Any) -> None:
+        """All below the end of a partition is passed on."""
+        self._at[end.partition()] = max(self._at[end.partition()], end.offset())
 
     def _seal(self) -> None:
         """What is read from now on belongs to the next batch."""
@@ -208,7 +218,7 @@ def _await_stop(orders: Orders, stop: threading.Event) -> None:
 
 def _tell(told: Told, batches: Sequence[ForwardedBatch]) -> None:
     for batch in batches:
-        if batch.sent == 0:
+        if batch.ends == batch.begins:
             continue
         at_ns = monotonic_ns()
         took_ns = at_ns - batch.began_ns

@@ -54,12 +54,16 @@ def reread(
 
 
 def _wanted(polled: Sequence[Any], left: dict[int, int]) -> list[Any]:
-    """The messages below the ends; partitions that are read to their ends are taken out of `left`."""
+    """The messages below the ends; partitions that are read to their ends are taken out of `left`.
+
+    A log may end before that: with read_committed where a transaction is open, or after a change of leaders.
+    """
     found = []
     for message in polled:
         error, partition = message.error(), message.partition()
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
-            left.pop(partition, None)
+            if message.offset() >= left.get(partition, 0):
+                left.pop(partition, None)
         elif error is not None:
             raise KafkaException(error)
         elif partition in left:

@@ -75,7 +75,7 @@ class OpenPart:
         self.buffers = buffers or make_buffers(schema, constants, room)
         self._words: dict[str, int] = {}
         self._new_words: list[str] = []
-        """Texts of the block under way that no block before had."""
+        """Texts that no block in the file has yet."""
         self._end = HEAD_BYTES
         """Where the last whole block ends in the file."""
         try:
@@ -101,8 +101,8 @@ class OpenPart:
         if self._new_words:
             texts = json.dumps(self._new_words).encode()
             pieces = [_number(0), _number(len(texts)), texts, *pieces]
-            self._new_words = []
         self._write(pieces)
+        self._new_words = []
         self.count = end
 
     def _write(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
@@ -114,9 +114,11 @@ class OpenPart:
             while left:
                 left = left[os.write(self._file, left) :]
         except OSError as error:
-            # Half a block at the end would look like damage to whoever closes this part.
+            # Half a block at the end would look like damage to whoever closes this part, and so would a hole before
+            # the next one.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._end)
+                os.lseek(self._file, self._end, os.SEEK_SET)
             raise RecordError(f"{self.path}: rows cannot be written: {error.strerror}") from error
         self._end += size
 

@@ -102,15 +102,20 @@ class PartSink:
             raise
 
     def close(self) -> None:
-        """Turn what is still open into a closed part; raises RecordError where that is not possible."""
-        self._open.close()
-        self._await_closing()
-        _write_closed(self._open.path, self._open.rows(), self._write)
-        with contextlib.suppress(OSError):
-            # A worker that recorded nothing leaves nothing.
-            self._directory.rmdir()
-        if self._lock:
-            self._lock.close()
+        """Turn what is still open into a closed part; raises RecordError where that is not possible.
+
+        The folder is let go in any case: then others close what stays open.
+        """
+        try:
+            self._open.close()
+            self._await_closing()
+            _write_closed(self._open.path, self._open.rows(), self._write)
+            with contextlib.suppress(OSError):
+                # A worker that recorded nothing leaves nothing.
+                self._directory.rmdir()
+        finally:
+            if self._lock:
+                self._lock.close()
 
     def _turn(self) -> None:
         """Go on in another open part while the full one is turned into a closed one."""

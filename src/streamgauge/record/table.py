@@ -40,13 +40,10 @@ class NotedFile:
 
 def batches(folder: Path, after: int) -> list[tuple[int, list[NotedFile]]]:
     """The batches noted after this one, in their order, with the files that each added."""
-    found: dict[int, list[NotedFile]] = {}
-    for path in (folder / NOTES).glob("*") if (folder / NOTES).is_dir() else ():
-        name = _NOTE.fullmatch(path.name)
-        if name and int(name.group(1)) > after:
-            files = _noted(path)
-            if files is not None:
-                found[int(name.group(1))] = files
+    found, is_whole = _notes(folder, after)
+    if not is_whole:
+        # Spark removes a note when a newer one repeats it, which may not have been there yet when they were listed.
+        found, _ = _notes(folder, after)
     known: set[Path] = set()
     result = []
     for number in sorted(found):
@@ -55,6 +52,23 @@ def batches(folder: Path, after: int) -> list[tuple[int, list[NotedFile]]]:
         known.update(each.path for each in fresh)
         result.append((number, fresh))
     return result
+
+
+def _notes(folder: Path, after: int) -> tuple[dict[int, list[NotedFile]], bool]:
+    """What each whole note after this one says, by number, and whether none was removed meanwhile."""
+    found: dict[int, list[NotedFile]] = {}
+    is_whole = True
+    for path in (folder / NOTES).glob("*") if (folder / NOTES).is_dir() else ():
+        name = _NOTE.fullmatch(path.name)
+        if name and int(name.group(1)) > after:
+            try:
+                files = _noted(path)
+            except FileNotFoundError:
+                is_whole = False
+                continue
+            if files is not None:
+                found[int(name.group(1))] = files
+    return found, is_whole
 
 
 def _noted(path: Path) -> list[NotedFile] | None:

@@ -7,7 +7,7 @@ A producer does not wait by itself: `steps` yields what it waits for, so that a 
 several round robin (`engine.produce.round_robin`).
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -230,7 +230,7 @@ class Producer:
             now_ns = self.now_ns()
             if self._seq >= self._stop_seq or now_ns >= self._stop_ns:
                 yield from self._stop()
-            elif self._rows.again:
+            elif self._rows.again and now_ns <= schedule.end_ns + GRACE_NS:
                 yield from self._send_again()
             elif next_ns <= now_ns:
                 if now_ns > schedule.end_ns + GRACE_NS:
@@ -275,6 +275,7 @@ class Producer:
                 continue
             if self._rows.again:
                 yield from self._send_again()
+                continue
             if self._is_held(now_ns):
                 yield Wait(now_ns + LOOK_NS, 0)
                 continue
@@ -298,51 +299,63 @@ class Producer:
         due_ns = None if due_ns is None else due_ns[:count]
         if self._batches:
             self._batches.begin(self.now_ns())
-        yield from self._hand_over(seqs, due_ns)
+        yield from self._insist(seqs, due_ns)
         self._seq += count
         self.slot[Slot.MESSAGES] = self._seq
         return count
 
-    def _hand_over(self, seqs: Int64s, due_ns: Int64s | None) -> Steps:
-        """Hand over a block; what finds no room is stamped again and tried again, in its order."""
-        while True:
-            sent_ns = self.now_ns()
-            refused = self.client.send(self.composer.compose(seqs, due_ns, sent_ns))
-            self._handed.block(sent_ns, self.now_ns())
-            if refused.failed:
-                self._rows.refuse(refused, seqs, due_ns)
-            if not refused.no_room:
-                return
-            again = np.asarray(refused.no_room)
+    def _insist(self, seqs: Int64s, due_ns: Int64s | None) -> Steps:
+        """Hand over a block; what finds no room is stamped and tried again, in its order, while the load lasts."""
+        while no_room := self._hand_over(seqs, due_ns):
+            again = np.asarray(no_room)
             seqs, due_ns = seqs[again], None if due_ns is None else due_ns[again]
-            if not (yield from self._await_room(len(seqs))):
+            yield from self._await_room(len(seqs), refused=True)
+            if self.order() > Order.GO or self.now_ns() > self._end_ns + GRACE_NS:
                 self._rows.give_back([UNSENT] * len(seqs))
-                if due_ns is not None:
-                    self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
+                self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
                 return
 
-    def _await_room(self, wanted: int) -> CountedSend:
+    def _hand_over(self, seqs: Int64s, due_ns: Int64s | None) -> Sequence[int]:
+        """Hand over a block once; returns the places for which there was no room."""
+        sent_ns = self.now_ns()
+        refused = self.client.send(self.composer.compose(seqs, due_ns, sent_ns))
+        self._handed.block(sent_ns, self.now_ns())
+        if refused.failed:
+            self._rows.refuse(refused, seqs, due_ns)
+        return refused.no_room
+
+    def _await_room(self, wanted: int, *, refused: bool = False) -> CountedSend:
         """Wait, at most 50 ms, until the queue has room for so many; returns the room, 0 when the load is stopped.
 
-        The time counts as blocked.
+        A queue that just refused a message has no room, whatever the client counts: it may be full by its bytes. Then
+        only what becomes free meanwhile is room. The time counts as blocked.
         """
-        enough = min(wanted, max(1, self.client.queue_limit // 10))
+        counted = self.client.room() if refused else 0
+        enough = min(wanted, max(1, (self.client.queue_limit - counted) // 10))
         began_ns = self.now_ns()
-        room = self.client.room()
+        room = self.client.room() - counted
         while room < enough and self.order() <= Order.GO and self.now_ns() - began_ns < ROOM_NS:
             yield Wait(began_ns + ROOM_NS, on_report=True)
-            room = self.client.room()
+            room = self.client.room() - counted
         ended_ns = self.now_ns()
         self.slot[Slot.BLOCKED_NS] += ended_ns - began_ns
         self._handed.wait(began_ns, ended_ns)
         return room if self.order() <= Order.GO else 0
 
     def _send_again(self) -> Steps:
-        """Hand messages that failed over once more, with the stamps that they had, sent now."""
-        for seqs, due_ns, _ in self._rows.turn_again():
-            for at in range(0, len(seqs), BLOCK):
-                part = slice(at, at + BLOCK)
-                yield from self._hand_over(seqs[part], None if due_ns is None else due_ns[part])
+        """Hand messages that failed over once more, with the stamps that they had, sent now.
+
+        What finds no room waits for its turn once more, and keeps the error that it had.
+        """
+        for again in self._rows.turn_again():
+            for at in range(0, len(again.seqs), BLOCK):
+                block = again.chosen(range(at, min(at + BLOCK, len(again.seqs))))
+                # Behind one that found no room all others wait: none overtakes another.
+                no_room = range(len(block.seqs)) if self._rows.again else self._hand_over(block.seqs, block.due_ns)
+                if no_room:
+                    self._rows.again.append(block.chosen(no_room))
+        if self._rows.again:
+            yield from self._await_room(sum(len(block.seqs) for block in self._rows.again), refused=True)
 
     def _plan_stop(self) -> None:
         """Work out where the flow of messages is interrupted next."""

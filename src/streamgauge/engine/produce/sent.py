@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,19 @@ from streamgauge.engine.produce.stops import Transacted
 from streamgauge.engine.produce.throttle import Throttle
 from streamgauge.workload.pacing import Int64s
 
-Again = tuple[Int64s, Int64s | None, Sequence[str]]
-"""Sequences, due times and errors of messages that are to be sent again."""
+
+class Again(NamedTuple):
+    """Messages that are to be sent again: sequences, due times, and the errors of their last attempts."""
+
+    seqs: Int64s
+    due_ns: Int64s | None
+    errors: Sequence[str]
+
+    def chosen(self, places: Sequence[int]) -> "Again":
+        """Some of them."""
+        at = np.asarray(places)
+        due_ns = None if self.due_ns is None else self.due_ns[at]
+        return Again(self.seqs[at], due_ns, [self.errors[place] for place in places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,7 @@ class SentRows:
         places = np.array(again)
         due_ns = np.asarray(block["due_ns"], np.int64)[places]
         reasons = [str(errors[place]) for place in again]
-        self.again.append((seqs[places], due_ns if self.scheduled else None, reasons))
+        self.again.append(Again(seqs[places], due_ns if self.scheduled else None, reasons))
         for seq in seqs[places].tolist():
             self._attempts[seq] = self._attempts.get(seq, 0) + 1
         self._note_attempts(seqs[places], reasons)

@@ -45,8 +45,11 @@ class Draining:
 
     def await_read(self, limit_ns: int) -> bool:
         """Whether every group read all that there was to read before the limit, and nothing is to be redelivered."""
-        if self.plan.redelivers:
-            return self._await_settled(limit_ns)
+        read = self._await_settled(limit_ns) if self.plan.redelivers else self._await_positions(limit_ns)
+        return read and self._left_nothing()
+
+    def _await_positions(self, limit_ns: int) -> bool:
+        """Whether every group that lives read up to the log ends before the limit."""
         targets = self._targets(limit_ns)
         while not (read := self.is_read(targets)) and self.now_ns() < limit_ns and self.goes_on():
             self.tick()
@@ -82,9 +85,20 @@ class Draining:
         return self._is_processed(targets) if self.plan.query else self.is_read(targets)
 
     def is_read(self, targets: Sequence[int]) -> bool:
-        """Whether every group has read all that it reads up to the target, and processed it."""
+        """Whether every group that lives has read all that it reads up to the target, and processed it."""
         groups = self.workers.rows_by_group(alive=True)
         return all(self._has_read(group, rows, targets) for group, rows in groups.items())
+
+    def _left_nothing(self) -> bool:
+        """Whether groups of which nobody lives any more had committed all that there is: nobody reads on for them."""
+        deserted = self.workers.rows_by_group().keys() - self.workers.rows_by_group(alive=True).keys()
+        targets = self.offsets.log_ends() if deserted else []
+        return all(self._has_committed(group, targets, self.plan.read_places) for group in deserted)
+
+    def _has_committed(self, group: int, targets: Sequence[int], places: Sequence[int]) -> bool:
+        """Whether the commits of a group, or what a share group is done with, come to the targets of some places."""
+        done = self.offsets.committed(group)
+        return all((done[place] or 0) >= targets[place] for place in places)
 
     def _query(self) -> Worker:
         return next(iter(self.workers.of("query")))
@@ -114,8 +128,7 @@ class Draining:
             return False
         if self.workers.share:
             # It is done with messages in any order, and tells how many of them have no final outcome.
-            done = self.offsets.committed(group)
-            return all((done[place] or 0) >= targets[place] for place in self.plan.read_places)
+            return self._has_committed(group, targets, self.plan.read_places)
         places = np.asarray(self.plan.read_places)
         positions, wanted = board.positions[rows].max(axis=0)[places], np.asarray(targets)[places]
         behind = positions < wanted
@@ -124,5 +137,4 @@ class Draining:
         # What nobody alive has touched may be empty, or read by somebody who died: the commits tell.
         if positions[behind].any():
             return False
-        committed = self.offsets.committed(group)
-        return all((committed[place] or 0) >= targets[place] for place in places[behind].tolist())
+        return self._has_committed(group, targets, places[behind].tolist())

@@ -56,15 +56,21 @@ class LocalLauncher:
         return map_cells(self._descriptor, self._shape)
 
     def start(self, spec: WorkerSpec) -> "LocalProcess":
-        """Start a process and send it its specification; what it prints goes to a log of its name."""
-        with (spec.run / "logs" / f"{spec.name}.log").open("wb") as log, not_for_children():
-            process = subprocess.Popen(
-                [sys.executable, "-c", _START],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                pass_fds=(self._descriptor,),
-            )
+        """Start a process and send it its specification; what it prints goes to a log of its name.
+
+        Raises WorkerError where it cannot be started: there may be no process to be had, or no room for its log.
+        """
+        try:
+            with (spec.run / "logs" / f"{spec.name}.log").open("wb") as log, not_for_children():
+                process = subprocess.Popen(
+                    [sys.executable, "-c", _START],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(self._descriptor,),
+                )
+        except OSError as error:
+            raise WorkerError(f"{spec.name} could not be started: {error.strerror}") from error
         if process.stdin:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(pickle.dumps(Start(spec, os.getpid(), self._descriptor, self._shape)))

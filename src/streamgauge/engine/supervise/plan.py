@@ -180,11 +180,11 @@ class Outcome:
     query_ends: list[int] | None = None
     """Of each partition that a query reads, the first offset that it is not done with."""
 
-    def interrupt(self, reason: str) -> None:
+    def interrupt(self, reason: str | None = None) -> None:
         """The user would not wait for something; a run that failed before stays failed."""
         if self.ending == "finished":
             self.ending = "interrupted"
-        if reason not in self.reasons:
+        if reason and reason not in self.reasons:
             self.reasons.append(reason)
 
     def fail(self, reason: str) -> None:

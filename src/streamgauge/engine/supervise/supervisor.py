@@ -129,8 +129,7 @@ class Supervisor:
             if self.plan.brokers and all(each.has_ended for each in self.plan.brokers):
                 raise BrokerError("no broker was left before the load started")
             if self.interrupts.count:
-                self._outcome.ending = "interrupted"
-                self._outcome.reasons.append("interrupted before the load started")
+                self._outcome.interrupt("interrupted before the load started")
                 return False
             if self.now_ns() > limit_ns:
                 what = ", ".join(late) or "the consumer group"
@@ -208,7 +207,7 @@ class Supervisor:
         workers = self._workers
         self._note_deaths()
         if self.interrupts.count:
-            self._outcome.ending = "interrupted"
+            self._outcome.interrupt()
             self._board.give(Order.STOP_LOAD)
             return True
         for role, jobs in (("producer", self.plan.producers), ("consumer", self.plan.consumers)):
@@ -246,7 +245,7 @@ class Supervisor:
         """Whether the drain may go on; notes deaths and the user's second thoughts."""
         self._note_deaths()
         if self.interrupts.count:
-            self._outcome.ending = "interrupted"
+            self._outcome.interrupt()
         return self.interrupts.count < 2
 
     def _finish(self) -> None:

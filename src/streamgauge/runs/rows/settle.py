@@ -73,7 +73,8 @@ def _settle(
     next_seqs: Mapping[int, int],
     sources: Mapping[int, MessageSource],
 ) -> None:
-    is_cut_short = worker.exit_code != 0 or facts.ending == "interrupted"
+    # Of a run that did not finish, producers may have been told to end before they had written what they never sent.
+    is_cut_short = worker.exit_code != 0 or facts.ending != "finished"
     known = {number: sources[number] for number in next_seqs if number in sources}
     rests = {
         number: _rest(facts, source, next_seqs[number]) if is_cut_short else [] for number, source in known.items()

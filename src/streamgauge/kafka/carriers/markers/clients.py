@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import confluent_kafka as ck
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
+from streamgauge.domain.blocks import MAX_SIZE_BYTES, Settings
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.clients.messages import note_error
 
@@ -13,6 +14,9 @@ FLUSH_SECONDS: Final = 60.0
 """Within which everything that was handed over is to be written."""
 ANY_PARTITION: Final = -1
 """The partitioner decides."""
+PASSES_ON: Final[Settings] = {"acks": "all", "linger.ms": 1, "message.max.bytes": 2 * MAX_SIZE_BYTES}
+"""Settings of a producer that writes messages of others again, unless the user says otherwise. Headers make them
+larger: whether they are too large is for the topic to say."""
 _WAIT_SECONDS: Final = 0.1
 
 
@@ -32,11 +36,17 @@ def hand_over(
     told: Callable[[Any, Any], None],
     headers: Sequence[tuple[str, bytes | None]] = (),
 ) -> None:
-    """Hand a message over, serving delivery reports while the queue is full; `told` gets its own report."""
+    """Hand a message over, serving delivery reports while the queue is full; `told` gets its own report.
+
+    Of a message that the client refuses it is told at once, with the error and no message.
+    """
     while True:
         try:
             producer.produce(topic, value, key, partition, headers=list(headers), on_delivery=told)
         except BufferError:
             producer.poll(_WAIT_SECONDS)
+        except KafkaException as error:
+            told(error.args[0], None)
+            return
         else:
             return

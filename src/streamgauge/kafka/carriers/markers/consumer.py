@@ -58,7 +58,8 @@ class MarkerConsumer:
         self.lost_ends = 0
         """End markers that were not written: their messages will be delivered again."""
         self._start = start_value(redeliver_after_ms)
-        self._unstarted: list[tuple[int, int]] = []
+        self._unstarted = 0
+        """Start markers that were not written."""
         # A group that has committed nothing has read nothing.
         own = {"group.id": group, "enable.auto.commit": False, "enable.auto.offset.store": False}
         try:
@@ -81,7 +82,7 @@ class MarkerConsumer:
             self._write(message, self._start, self._started)
         left = self._producer.flush(FLUSH_SECONDS)
         if left or self._unstarted:
-            self._unstarted.clear()
+            self._unstarted = 0
             self._go_back(messages)
             raise BrokerError(f"{self.markers}: start markers could not be written")
         self._commit(messages)
@@ -116,12 +117,12 @@ class MarkerConsumer:
         partition, offset = _place(message)
         hand_over(self._producer, self.markers, value, key_of(partition, offset), partition, told)
 
-    def _started(self, error: KafkaError | None, marker: ck.Message) -> None:
+    def _started(self, error: KafkaError | None, _marker: ck.Message | None) -> None:
         if error is not None:
             note_error(error)
-            self._unstarted.append(_place(marker))
+            self._unstarted += 1
 
-    def _ended(self, error: KafkaError | None, _marker: ck.Message) -> None:
+    def _ended(self, error: KafkaError | None, _marker: ck.Message | None) -> None:
         if error is not None:
             note_error(error)
             self.lost_ends += 1

@@ -53,13 +53,13 @@ class _Starting:
     left: int
     errors: list[KafkaError] = field(default_factory=list)
 
-    def told(self, place: int, error: KafkaError | None, marker: ck.Message) -> None:
+    def told(self, place: int, error: KafkaError | None, marker: ck.Message | None) -> None:
         """The delivery report of a start marker."""
         self.left -= 1
-        if error is None:
-            self.appended_ms[place] = marker.timestamp()[1]
-        else:
+        if error is not None:
             self.errors.append(error)
+        elif marker is not None:
+            self.appended_ms[place] = marker.timestamp()[1]
 
 
 class MarkerReader(AroundReader):
@@ -208,7 +208,7 @@ class EndMarkers:
         known, self._known = self._known, []
         return known
 
-    def _ended(self, delivery: Any, error: KafkaError | None, _marker: ck.Message) -> None:
+    def _ended(self, delivery: Any, error: KafkaError | None, _marker: ck.Message | None) -> None:
         if error is not None:
             note_error(error)
             self._lost += 1

@@ -16,8 +16,15 @@ from streamgauge.domain.blocks import Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BadInput, BadValue, BrokerError
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over, note_or_raise
+from streamgauge.kafka.carriers.markers.clients import (
+    ANY_PARTITION,
+    FLUSH_SECONDS,
+    PASSES_ON,
+    hand_over,
+    note_or_raise,
+)
 from streamgauge.kafka.carriers.markers.fetching import Fetching
+from streamgauge.kafka.carriers.markers.history import begins, learn_ends
 from streamgauge.kafka.carriers.markers.topics import SUFFIX, check_marker_topic
 from streamgauge.kafka.carriers.markers.tracked import Tracked, TrackerCounts
 from streamgauge.kafka.clients.messages import log, note_error, words_of
@@ -37,11 +44,8 @@ _READ_AHEAD: Final = {
     "fetch.queue.backoff.ms": 5,
 }
 """How far librdkafka reads ahead, unless the user says otherwise."""
-_ANSWER_SECONDS: Final = 10.0
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_WAIT_SECONDS: Final = 0.1
-
-
 SentAgain = Callable[[ck.Message, bool], None]
 """Told of each message that was sent again, as it was read, and whether it became a dead letter."""
 
@@ -61,7 +65,7 @@ class _Sending:
         """All whose end markers may be written."""
         return [*self.redelivered, *self.dead, *self.gone]
 
-    def told(self, offset: int, is_dead: bool, read: ck.Message, error: KafkaError | None, _sent: ck.Message) -> None:
+    def told(self, offset: int, is_dead: bool, read: ck.Message, error: KafkaError | None, _sent: Any) -> None:
         """The delivery report of a message that was read at an offset."""
         if error is None:
             (self.dead if is_dead else self.redelivered).append(offset)
@@ -108,7 +112,7 @@ class MarkerTracker:
         # The last offsets of a partition may be no records: its end tells that they are passed.
         own["enable.partition.eof"] = True
         self._consumer = ck.Consumer({**_READ_AHEAD, **settings, **(consumer or {}), **own}, logger=log)
-        self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings, **(producer or {})}, logger=log)
+        self._producer = ck.Producer({**PASSES_ON, **settings, **(producer or {})}, logger=log)
         self._fetching = Fetching({**settings, **(fetching or {})}, topic)
         self._partitions: dict[int, Tracking] = {}
         self._unended: list[tuple[int, int]] = []
@@ -149,6 +153,7 @@ class MarkerTracker:
         count = self._redeliver(looked_ms)
         if monotonic_ns() >= self._commit_ns:
             self._commit(self._partitions)
+            learn_ends(self._consumer, self.markers, self._partitions)
             self._fetching.serve()
         return count
 
@@ -169,15 +174,10 @@ class MarkerTracker:
 
     def _assigned(self, consumer: ck.Consumer, given: Sequence[TopicPartition]) -> None:
         """Begin with what was committed; what is written by now is history."""
-        places = consumer.committed([TopicPartition(each.topic, each.partition) for each in given], _ANSWER_SECONDS)
-        for place in places:
-            low, high = consumer.get_watermark_offsets(place, _ANSWER_SECONDS)
-            # Without a commit the offset is negative.
-            place.offset = max(low, place.offset)
-            self._partitions[place.partition] = Tracking(
-                high, self.tracked.silence_ms, place.offset, self.tracked.most_open
-            )
-        consumer.assign(places)
+        begun, how = begins(consumer, given), self.tracked
+        for place, end in begun:
+            self._partitions[place.partition] = Tracking(end, how.silence_ms, place.offset, how.most_open)
+        consumer.assign([place for place, _ in begun])
 
     def _revoked(self, _consumer: ck.Consumer, taken: Sequence[TopicPartition]) -> None:
         gone = {each.partition: tracking for each in taken if (tracking := self._partitions.pop(each.partition, None))}
@@ -279,7 +279,7 @@ class MarkerTracker:
             hand_over(self._producer, self.markers, END_VALUE, key_of(*place), place[0], told)
         self._producer.poll(0)
 
-    def _ended(self, place: tuple[int, int], error: KafkaError | None, _marker: ck.Message) -> None:
+    def _ended(self, place: tuple[int, int], error: KafkaError | None, _marker: ck.Message | None) -> None:
         if error is not None:
             note_error(error)
             self._unended.append(place)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from streamgauge.delivery.retries.decisions import MAIN, Retries, level_of, ripe
 from streamgauge.delivery.retries.wire import AT_ONCE_MS, COUNT_HEADER, due_in
-from streamgauge.domain.blocks import MAX_SIZE_BYTES, NULL_INT64, ClientSpec, Fetched, Place, Settings
+from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.carriers.around import AroundReader
+from streamgauge.kafka.carriers.markers.clients import PASSES_ON
 from streamgauge.kafka.carriers.retries.commits import WrittenCommits
 from streamgauge.kafka.carriers.retries.writing import RetryTopics
 from streamgauge.kafka.clients.messages import log, words_of
@@ -58,11 +59,10 @@ class RetryReader(AroundReader):
         """Of each partition offset and due time of the first message that is set aside."""
         self._is_for_due = False
         """Whether the last poll left out the topics that are sent to."""
-        # Headers make messages larger: whether they are too large is for the topic to say.
-        own = {"acks": "all", "enable.idempotence": True, "linger.ms": 1, "message.max.bytes": 2 * MAX_SIZE_BYTES}
         self._told = Statistics(spec.worker, "acknowledgements")
         try:
-            producer = ck.Producer({**own, **given.settings, **self._told.settings}, logger=log)
+            own = {**PASSES_ON, "enable.idempotence": True, **given.settings, **self._told.settings}
+            producer = ck.Producer(own, logger=log)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         self.acknowledgements = RetryTopics(producer, spec.topics, given.retries, given.topics, given.ahead_ns)

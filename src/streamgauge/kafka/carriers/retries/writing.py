@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import confluent_kafka as ck
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 from numpy.typing import NDArray
 
 from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
@@ -127,17 +127,16 @@ class RetryTopics:
             ours = dead_headers(headers, origin, number - 1, wall_ns // NS_PER_MS)
         self._known.append((now_ns, delivery, RELEASED if again else REJECTED))
         self.held.add((topic, partition), offset)
-        told = partial(self._written, delivery, REDELIVERED if again else DEAD_LETTER)
+        told = partial(self._written, delivery, REDELIVERED if again else DEAD_LETTER, target)
         # A dead letter goes wherever the partitioner of its topic says.
         at = partition if again else ANY_PARTITION
-        try:
-            hand_over(self._producer, target, message.value(), message.key(), at, told, ours)
-        except KafkaException as error:
-            self._error = target, error.args[0]
+        hand_over(self._producer, target, message.value(), message.key(), at, told, ours)
 
-    def _written(self, delivery: DeliveryKey, outcome: str, error: KafkaError | None, message: ck.Message) -> None:
+    def _written(
+        self, delivery: DeliveryKey, outcome: str, topic: str, error: KafkaError | None, _message: ck.Message | None
+    ) -> None:
         if error is not None:
-            self._error = message.topic() or "", error
+            self._error = topic, error
             return
         self.held.written(delivery[:2], delivery[2])
         self._known.append((monotonic_ns(), delivery, outcome))

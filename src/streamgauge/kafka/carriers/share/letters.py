@@ -11,7 +11,7 @@ from streamgauge.delivery.markers.redelivery import DEAD_LETTERS, dead_letter_he
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, hand_over
+from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, PASSES_ON, hand_over
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.statistics import Statistics
 
@@ -24,7 +24,7 @@ class DeadLetters:
         self.told = Statistics(worker, "acknowledgements")
         """What its client says of itself."""
         try:
-            self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings, **self.told.settings}, logger=log)
+            self._producer = ck.Producer({**PASSES_ON, **settings, **self.told.settings}, logger=log)
         except KafkaException as error:
             raise BrokerError(f"{worker}: {words_of(error)}") from error
         self.waiting = 0
@@ -55,7 +55,7 @@ class DeadLetters:
         """Hear what became of all, in bounded time."""
         self._producer.flush(seconds)
 
-    def _reported(self, told: Callable[[bool], None], error: KafkaError | None, _message: ck.Message) -> None:
+    def _reported(self, told: Callable[[bool], None], error: KafkaError | None, _message: ck.Message | None) -> None:
         self.waiting -= 1
         if error is not None:
             note_error(error)
