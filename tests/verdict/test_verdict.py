@@ -416,6 +416,8 @@ lived = piped("started", "ready", "ended")
 read_again = scenario(verify={"log": True})
 counting = scenario(pipeline={"job": {"count": {"window": "10s"}}, "engine": {"micro-batch": {}}})
 DIED = ("started", "ready", "died", "started", "ready", "ended")
+AGAIN = ("started", "ready", "died", "started", "died", "started", "ready")
+killed_twice = marks((5.0, "kill", "driver", "begin"), (8.0, "kill", "driver", "begin"), asked=2)
 killed_driver = marks((5.0, "kill", "driver", "begin"))
 
 
@@ -770,6 +772,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("query", (piped(*DIED), killed_driver), ("system", "pass")),
     ("query", (piped(*DIED),), ("system", "warn")),
     ("query", (piped(*DIED, *DIED[1:]), killed_driver), ("system", "warn")),
+    # Killed again before it was ready, it comes back once.
+    ("query", (piped(*AGAIN), killed_twice), ("system", "pass")),
+    ("query", (piped(*AGAIN), killed_driver), ("system", "warn")),
+    ("query", (piped(*AGAIN, "died"), killed_twice), ("system", "fail")),
     ("query", (piped("started", "ready", "failed"),), ("system", "fail")),
     ("source", (), None),
     ("source", (lived,), ("instrument", "pass")),
