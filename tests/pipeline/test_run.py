@@ -321,6 +321,10 @@ def test_latency_is_that_of_the_first_delivery(run: Writer) -> None:
     check(found, (messages.received - messages.due)[measured])
     delivery = row(folder, "delivery", scope="run")
     assert (delivery["duplicate_consumer"], delivery["delivered_once"], delivery["received"]) == (1_000, 1_000, 3_000)
+    # What came again was processed before.
+    for each in rows(folder, "throughput", scope="window"):
+        end = M0 + (each["second"] + 1) * SECOND
+        assert each["outstanding"] == (messages.sent < end).sum() - (messages.received < end).sum()
 
 
 def test_a_run_without_any_row_has_every_table(run: Writer) -> None:
