@@ -667,6 +667,8 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     # At low rates a message or two fall on the other side of the edges of the phase.
     ("rate", (paced("10/s"), measured(sent=302)), ("instrument", "pass")),
     ("rate", (paced("10/s"), measured(sent=303)), ("instrument", "warn")),
+    # Nothing was due yet when it was interrupted, but something late was sent.
+    ("rate", (poisson, measured(due=0, sent=1)), ("instrument", "pass")),
     ("rate", (policed(), measured(sent=8_465 * SECONDS)), ("system", "warn")),
     ("rate", (policed(waited_ms=0.0), measured(sent=0)), ("system", "warn")),
     ("rate", (policed(waited_ms=0.0), measured(sent=8_465 * SECONDS)), ("instrument", "fail")),
