@@ -51,11 +51,7 @@ STEPS = Schema(
         must("to_per_second", _F64, "target rate at its end"),
         must("duration_ns", _I64, "time covered by the row"),
         *_FLOW,
-        may(
-            "arrived",
-            _I64,
-            "messages received by the group that received the fewest, each once; null where it is not to receive all",
-        ),
+        may("arrived", _I64, "messages that each group received, at least, each once; null where none is to get all"),
         *(
             may(
                 f"{kind}_{name}_ms", _F64, f"{kind} time, {about}; end-to-end, or of acknowledgements without consumers"

@@ -162,11 +162,14 @@ def _place_in_time(key: int, label: str, span: Span) -> Row:
     return {"second": second, label: key >> _SECOND_BITS, "duration_ns": span.window_ns(second)}
 
 
-def arrivals(deliveries: Sums, groups: Sequence[int]) -> list[dict[int, int]]:
-    """Of each group, how many messages it received in each second, those that came again not counted."""
+def arrivals(deliveries: Sums, traits: RunTraits) -> list[dict[int, int]]:
+    """Of each group, how many messages it received in each second, those that came again not counted.
+
+    Nothing where groups are not to receive all that is sent.
+    """
     windows = deliveries.windows
     found = []
-    for group in groups:
+    for group in () if traits.outstanding_of is None else traits.groups:
         mine = windows.where(windows.column("group") == group)
         counted = mine.total_by(mine.column("at_received_tick") >> 1, "arrived")
         found.append({at - SHIFT_SECONDS: count for at, count in counted.items()})

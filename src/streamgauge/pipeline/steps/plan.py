@@ -86,8 +86,7 @@ def _latency(run: Inputs, sent: SentSide, measured: _Measured) -> Tables:
 
 
 def _steps(run: Inputs, received: ReceivedSide, rates: Rows, shown: Mapping[str, Any]) -> Rows:
-    traits, path = run.traits, "end_to_end" if run.traits.consumes else "ack"
-    arrived = [] if traits.outstanding_of is None else throughput.arrivals(received.sums, traits.groups)
+    path, arrived = "end_to_end" if run.traits.consumes else "ack", throughput.arrivals(received.sums, run.traits)
     return of_steps.step_rows(_load_steps(run), rates, shown["latency"], path, arrived)
 
 
@@ -101,8 +100,7 @@ def _sampling(run: Inputs, measured: _Measured) -> Rows:
 
 
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide, replay: OutstandingReplay | None) -> Rows:
-    changes = replay.changes if replay else None
-    return throughput.throughput(sent.sums, received.sums, run.span, run.traits, changes)
+    return throughput.throughput(sent.sums, received.sums, run.span, run.traits, replay.changes if replay else None)
 
 
 def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:

@@ -73,7 +73,8 @@ class _Loader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(None, None, f"the tag {name} is not supported", event.start_mark)
         anchor = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent) and anchor in self.under_way:
-            raise yaml.constructor.ConstructorError(None, None, f"*{anchor} is part of itself", event.start_mark)
+            mark: Any = event.start_mark
+            raise yaml.constructor.ConstructorError(None, None, f"*{anchor} is part of itself", mark)
         self.under_way.append(anchor)
         node = super().compose_node(parent, index)
         self.under_way.pop()
