@@ -39,9 +39,12 @@ def test_a_step_has_the_counts_of_its_seconds_and_the_figures_of_its_path() -> N
             ("ack", "response", "step", 3.0), ("end_to_end", "response", "window", 2.0),
         )
     ]  # fmt: skip
-    one, other = step_rows(STEPS, rates, latency, "end_to_end")
+    arrived = [dict.fromkeys(range(-2, 4), 9), {-1: 50, 0: 3, 1: 4, 2: 60, 3: 70}]
+    one, other = step_rows(STEPS, rates, latency, "end_to_end", arrived)
     assert (one["step"], one["from_second"], one["to_second"], one["duration_ns"]) == (1, 0, 2, 2 * 10**9)
     assert [one[name] for name in COUNTED] == [21] * len(COUNTED)
     assert (one["response_p99_ms"], one["response_max_ms"], one["service_p99_ms"]) == (5.0, 10.0, 4.0)
     assert (other["from_per_second"], other["to_per_second"], other["acked"]) == (200.0, 300.0, 13)
     assert other["response_p99_ms"] is None
+    assert (one["arrived"], other["arrived"]) == (7, 9)
+    assert [row["arrived"] for row in step_rows(STEPS, rates, latency, "end_to_end", [])] == [None, None]

@@ -86,6 +86,11 @@ def test_the_replay_is_what_history_tells(
             begin = end
         # All that is asked about happens in it.
         assert found[-1]["sent"] == len(told.counted) > 150
+        if group == 0:
+            windows = rows(folder, "throughput", scope="window")
+            ends = [FROM + (each["second"] + 1) * 1_000 * MS for each in windows]
+            # What happens at an end belongs to the next.
+            assert [each["outstanding"] for each in windows] == [told.at(end - 1)["outstanding"] for end in ends]
     if policy:
         (row,) = rows(folder, "backpressure")
         assert row["outstanding_max"] == max(each[0] for each in most)

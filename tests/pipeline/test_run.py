@@ -321,6 +321,33 @@ def test_latency_is_that_of_the_first_delivery(run: Writer) -> None:
     check(found, (messages.received - messages.due)[measured])
     delivery = row(folder, "delivery", scope="run")
     assert (delivery["duplicate_consumer"], delivery["delivered_once"], delivery["received"]) == (1_000, 1_000, 3_000)
+    # What came again was processed before.
+    for each in rows(folder, "throughput", scope="window"):
+        end = M0 + (each["second"] + 1) * SECOND
+        assert each["outstanding"] == (messages.sent < end).sum() - (messages.received < end).sum()
+
+
+def test_what_arrived_in_a_step_is_what_the_slowest_group_received_once(run: Writer) -> None:
+    """One group receives half of it, each message three times: both together received more than was sent."""
+    messages = Messages(2_000)
+    run.events("sent", messages.sent_columns())
+    run.events("received", messages.received_columns(messages.seq), "consumer-0")
+    half = messages.seq[::2]
+    for part in range(3):
+        again = messages.received_columns(half) | {"group": 1, "consumer": 1}
+        run.events("received", again | {"poll": again["poll"] + part * 10_000}, "consumer-1", part)
+    groups = [{"id": number, "name": f"g{number}"} for number in range(2)]
+    rate = {"steps": {"from": "100/s", "to": "500/s", "steps": 2, "each": "2s"}}
+    folder = run.facts(groups=groups, scenario={"load": {"rate": rate}, "consume": {"groups": 2}}, **TIMES)
+    analyse(folder)
+
+    steps = rows(folder, "steps")
+    assert [(each["from_second"], each["to_second"]) for each in steps] == [(0, 2), (2, 4)]
+    for each in steps:
+        at = (messages.received - M0) // SECOND
+        within = (at >= each["from_second"]) & (at < each["to_second"])
+        assert each["received"] == within.sum() + 3 * within[half].sum()
+        assert each["arrived"] == within[half].sum() > 0
 
 
 def test_a_run_without_any_row_has_every_table(run: Writer) -> None:

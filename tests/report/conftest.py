@@ -328,7 +328,8 @@ def stepping(facts: Row, tables: Tables) -> None:
         counts = dict.fromkeys(("due", "sent", "acked"), messages)
         row: Row = {"step": number + 1, "from_second": begin, "to_second": begin + 5, "duration_ns": 5 * 10**9}
         row |= dict.fromkeys(("from_per_second", "to_per_second"), (number + 1.0) * RATE)
-        row |= counts | {"received": round(messages * (1 - 0.1 * number)), "failed": 5 * number, "unsent": 0}
+        arrived = round(messages * (1 - 0.1 * number))
+        row |= counts | {"received": arrived, "arrived": arrived, "failed": 5 * number, "unsent": 0}
         of_kinds = {f"{kind}_{name}_ms": p99 for kind in ("response", "service") for name in (*PERCENTILES, "max")}
         tables["steps"].append(row | of_kinds)
         tables["latency"] += [

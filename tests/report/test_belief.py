@@ -5,7 +5,11 @@ import re
 import pytest
 from tests.verdict.test_companions import companions
 
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.numbers import milliseconds
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.pages import belief
+from streamgauge.report.pages.notebook import notebook
 from streamgauge.result import Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.trust import FigureTrust, Trust
@@ -203,3 +207,15 @@ def test_a_figure_that_is_not_believed_carries_its_reason() -> None:
 
     assert isinstance(doubted, belief.Doubted)
     assert (doubted, doubted.because) == ("> 3.00", "it was late")
+
+
+def test_a_notebook_strikes_out_what_is_not_believed(healthy: RunFolder) -> None:
+    """With its reason; what is believed stands as it is."""
+    told = assemble(healthy)
+    p99 = told.latency.end_to_end.response.p99_ms if told.latency.end_to_end.response else None
+    assert "<s " not in notebook(told, healthy.root)
+    late = figure("not_believed", "polls were <late>")
+    doubted = told.model_copy(update={"trust": dict(told.trust) | {f"{RESPONSE}.p99_ms": late}})
+
+    struck = f'<s title="not believed: polls were &lt;late&gt;">{milliseconds(p99)}</s>'
+    assert struck in notebook(doubted, healthy.root)

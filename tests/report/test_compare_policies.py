@@ -158,6 +158,16 @@ def test_without_a_free_run_there_is_no_utilisation(run: Run) -> None:
     assert "policy_summary_peak" in data
 
 
+def test_what_was_delivered_twice_was_delivered(run: Run) -> None:
+    """A message counts once, however often it came."""
+    free = run("off")
+    sent = free.result.delivery.sent or 0
+    counts = {"delivered_once": sent - 70, "duplicate_consumer": 50, "duplicate_producer": 20}
+    twice = but(free, {f"delivery.{name}": count for name, count in counts.items()})
+
+    assert [row["value"] for row in policy_summary([twice]).data["policy_summary_delivered"]] == [1.0]
+
+
 def test_what_was_never_delivered_makes_a_tail_uncertain(run: Run) -> None:
     """And the share that was delivered smaller."""
     free = run("off")

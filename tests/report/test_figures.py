@@ -139,6 +139,16 @@ def test_messages_that_never_came_open_a_band(make: Make) -> None:
     assert [point["one_in"] for point in points] == [1.0, 2.0, 10.0, 20.0]
 
 
+def test_a_percentile_is_where_it_belongs_though_no_other_follows(make: Make) -> None:
+    """Imported figures end with one that is not the maximum."""
+
+    def cut(_facts: Row, tables: Tables) -> None:
+        tables["percentiles"] = [row for row in tables["percentiles"] if row["percent"] < 100]
+
+    points = figure_of(make(cut), distribution.percentiles).data["percentiles"]
+    assert [row["one_in"] for row in points if row["series"] == "end-to-end response"] == [1.0, 2.0, 10.0]
+
+
 def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(drawn: Drawn) -> None:
     """Each cell with its share of the second's messages; a cell that begins at zero is as high as all others."""
     heat = drawn()["heat"]

@@ -73,6 +73,18 @@ def test_problems_are_told_by_the_fault_around_which_they_were_due(tmp_path: Pat
     assert fault.problems == {"failed": 2, "lost": 5}
 
 
+def test_a_delay_of_the_network_is_a_fault_as_any_other(tmp_path: Path) -> None:
+    """What changes the load is told by its target, too."""
+
+    def slow(facts: Any, tables: Any) -> None:
+        troubled(facts, tables)
+        tables["faults"][0]["kind"] = tables["faults"][1]["kind"] = "delay"
+
+    (fault,) = ledger(tmp_path, slow).faults
+
+    assert (fault.kind, fault.target, fault.end_second) == ("delay", "broker-1", 5.5)
+
+
 def test_as_many_examples_as_are_asked_for(tmp_path: Path) -> None:
     assert all(len(each.examples) <= 1 for each in ledger(tmp_path, troubled, first=1).classes)
 

@@ -1,12 +1,14 @@
 """Figures of lag, backpressure, faults and recovery: what each draws, where its marks are, and what it leaves out."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import vl_convert
 from tests.report.conftest import (
     SECONDS,
+    Change,
     Drawn,
     Make,
     altered,
@@ -22,11 +24,13 @@ from tests.report.conftest import (
 from tests.report.test_pipeline import piped
 
 from streamgauge.report.assemble.result import assemble
-from streamgauge.report.figures import backpressure, catalogue, lag, recovery
+from streamgauge.report.figures import backpressure, catalogue, lag, over_time, recovery, throughput
 from streamgauge.report.figures.drawing.annotations import annotations_of
-from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, within
+from streamgauge.report.figures.drawing.thresholds import thresholds
 from streamgauge.report.publish import tables_of
+from streamgauge.result.schema import expectation_faults
 
 pytestmark = pytest.mark.slow
 """Each draws figures of a run, which takes a third of a second."""
@@ -176,6 +180,21 @@ def test_the_worst_partition_stands_beside_an_even_spread(drawn: Drawn, make: Ma
     assert {row["scope"] for row in tables_of(folder, print)["lag"]} == {"group"}
 
 
+def test_an_even_spread_is_one_over_the_partitions_that_the_group_reads(make: Make) -> None:
+    """Not over those of other topics, or that `consume.partitions` leaves out; of one there is nothing to spread."""
+
+    def reading(count: int) -> Change:
+        def change(facts: Row, tables: Tables) -> None:
+            lagging(facts, tables)
+            tables["lag_heat"] = [row for row in tables["lag_heat"] if row["partition"] < count]
+
+        return change
+
+    figure = figure_of(make(reading(4)), lag.worst_partition)
+    assert points(figure, "mean")[4.0] == pytest.approx(2_600 / 4, rel=1e-3)
+    assert figure_of(make(reading(1)), lag.worst_partition).missing == "no lag of several partitions was sampled"
+
+
 def test_an_age_of_nothing_is_a_gap(make: Make) -> None:
     """Nothing was waiting, so that nothing has an age."""
 
@@ -244,10 +263,32 @@ def test_what_is_expected_of_a_lag_is_a_limit(make: Make) -> None:
 
     def expecting(facts: Row, tables: Tables) -> None:
         credited(facts, tables)
-        facts["scenario"]["expect"] = {"lag.committed.max": "<= 1500", "lag.outstanding.last": 0}
+        facts["scenario"]["expect"] = {
+            "lag.committed.max": "<= 1500", "lag.outstanding.final": "<= 100", "lag.position.final": 0,
+        }  # fmt: skip
 
     limits = figure_of(make(expecting), lag.lag).data["lag_limits"]
-    assert limits[1:] == [{"limit": 1_500, "what": "expected committed lag <= 1,500"}]
+    assert limits[1:] == [
+        {"limit": 1_500, "what": "expected committed lag <= 1,500"},
+        {"limit": 100, "what": "expected outstanding <= 100"},
+    ]
+
+
+def test_figures_look_for_expectations_by_paths_of_the_result(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another one no line would ever be found."""
+    looked_for: dict[str, str] = {}
+
+    def looking(source: FigureSource, paths: Mapping[str, str], *words: str, **units: str) -> Any:
+        looked_for.update(dict.fromkeys(paths, "<= 1"))
+        return thresholds(source, paths, *words, **units)
+
+    for module in (lag, over_time, throughput):
+        monkeypatch.setattr(module, "thresholds", looking)
+    folder = make(lagging)
+    assert catalogue.figures(assemble(folder), tables_of(folder, print))
+
+    assert {path.partition(".")[0] for path in looked_for} == {"lag", "latency", "throughput"}
+    assert expectation_faults(looked_for) == []
 
 
 def test_load_is_offered_admitted_and_processed_at_rates(drawn: Drawn) -> None:

@@ -29,6 +29,7 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
+from streamgauge.domain.tables.query import PIPELINE_DELIVERY
 from streamgauge.report.assemble.result import TABLES, assemble, write_result
 from streamgauge.report.assemble.sections import OF_LAG
 from streamgauge.result.model.run import MeasuredBroker
@@ -665,6 +666,21 @@ def test_the_delivered_share_is_a_number_to_expect_on(make: Make) -> None:
     assert result["delivery"]["delivered_share"] == pytest.approx(0.995)
     assert result["delivery"]["measure"]["delivered_share"] == 1.0
     assert [each["passed"] for each in result["expectations"]] == [False, True]
+
+    def killed_producer(_facts: Row, tables: Tables) -> None:
+        for row in tables["delivery"]:
+            row.update(acked=1_000, fate_unknown=80, fate_unknown_received=30, unknown=50, unacked_received=30)
+
+    # Nobody acknowledged the 50.
+    assert told(make(killed_producer))["delivery"]["delivered_share"] == 1.0
+
+    def filtered(_facts: Row, tables: Tables) -> None:
+        for row in tables["delivery"]:
+            row.update(acked=10_000, lost=100)
+            same = {"scope": row["scope"], "group": row["group"], "dropped": 9_000, "expected": 1_000}
+            tables.setdefault("pipeline_delivery", []).append(dict.fromkeys(PIPELINE_DELIVERY.names) | same)
+
+    assert told(make(filtered))["delivery"]["delivered_share"] == pytest.approx(0.9)
 
     def nothing_acked(_facts: Row, tables: Tables) -> None:
         for row in tables["delivery"]:

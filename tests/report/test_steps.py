@@ -50,7 +50,7 @@ def rate_alone(_: Any, tables: Any) -> None:
 
 def missing_alone(facts: Any, tables: Any) -> None:
     rate_alone(facts, tables)
-    tables["steps"][1]["received"] = tables["steps"][1]["due"]
+    tables["steps"][1]["arrived"] = tables["steps"][1]["due"]
     for row in tables["latency"]:
         if row["scope"] == "step" and row["second"] == 5:
             row["censored"] = 1
@@ -62,7 +62,24 @@ def all_well(facts: Any, tables: Any) -> None:
         row["censored"] = 0
 
 
-@pytest.mark.parametrize(("change", "held"), [(rate_alone, False), (missing_alone, False), (all_well, True)])
+def half_for_each(facts: Any, tables: Any) -> None:
+    """Two groups, each of which got half of it."""
+    all_well(facts, tables)
+    row = tables["steps"][1]
+    row |= {"received": row["due"], "arrived": row["due"] // 2}
+
+
+def not_for_all(facts: Any, tables: Any) -> None:
+    """A pipeline drops nine messages of ten."""
+    all_well(facts, tables)
+    row = tables["steps"][1]
+    row |= {"received": row["due"] // 10, "arrived": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "held"),
+    [(rate_alone, False), (missing_alone, False), (all_well, True), (half_for_each, False), (not_for_all, True)],
+)
 def test_what_makes_a_step_hold(tmp_path: Path, change: Any, held: bool) -> None:
     result = assemble(changed(tmp_path / "run", stepping, change))
     assert result.steps

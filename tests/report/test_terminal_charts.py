@@ -25,17 +25,24 @@ def cdf(*shares: float) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("points", "expected"),
+    ("points", "censored", "expected"),
     [
-        (cdf(0, 0.25, 1), [("<= 1", 13, "25 %"), ("<= 2", 40, "75 %")]),
-        (cdf(0.5, 0.5, 1, 1), [("<= 0.5", 40, "50 %"), ("<= 1", 0, "0 %"), ("<= 2", 40, "50 %")]),
-        (cdf(0, 0.9), [("<= 1", 40, "90 %"), ("never", 4, "10 %")]),
-        (cdf(0, 0.99999, 1), [("<= 1", 40, "100 %"), ("<= 2", 1, "< 0.01 %")]),
+        (cdf(0, 0.25, 1), 0, [("<= 1", 13, "25 %"), ("<= 2", 40, "75 %")]),
+        (cdf(0.5, 0.5, 1, 1), 0, [("<= 0.5", 40, "50 %"), ("<= 1", 0, "0 %"), ("<= 2", 40, "50 %")]),
+        (cdf(0, 0.9), 100, [("<= 1", 40, "90 %"), ("never", 4, "10 %")]),
+        # Others came, but later than the last range ends.
+        (cdf(0, 0.9), 0, [("<= 1", 40, "90 %"), ("> 1", 4, "10 %")]),
+        (cdf(0, 0.8), 100, [("<= 1", 40, "80 %"), ("> 1", 5, "10 %"), ("never", 5, "10 %")]),
+        (cdf(0, 0.99999, 1), 0, [("<= 1", 40, "100 %"), ("<= 2", 1, "< 0.01 %")]),
     ],
 )
-def test_a_bar_for_each_range(result: Result, points: list[dict[str, float]], expected: list[Any]) -> None:
+def test_a_bar_for_each_range(
+    result: Result, points: list[dict[str, float]], censored: int, expected: list[Any]
+) -> None:
     """From the first range with messages to the last one; messages that never came are a range of their own."""
-    head, *rows = histogram(altered(result, CDF, points), ASCII)
+    path = CDF.removesuffix("cdf")
+    counted = altered(altered(result, f"{path}count", 1_000 - censored), f"{path}censored", censored)
+    head, *rows = histogram(altered(counted, CDF, points), ASCII)
 
     assert head.bar == "end-to-end response time"
     assert [(row.upto, len(row.bar), row.share) for row in rows] == expected

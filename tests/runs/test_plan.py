@@ -13,6 +13,7 @@ from streamgauge.runs.conduct.plan import plan_of
 from streamgauge.runs.conduct.producers import producer_settings, topics_of
 from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.scenario import Load, parse
+from streamgauge.scenario.model.load import MESSAGE_TIMEOUT
 
 IDENTITY = Identity("run-1", 7, "group-1")
 PAIR = ClockPair(wall_ns=1_000, monotonic_ns=5)
@@ -77,14 +78,17 @@ def test_without_a_rate_there_is_no_pacer() -> None:
     assert {(member.sending.pacer, member.recipe.scheduled) for member in producers(made)} == {(None, False)}
 
 
+@pytest.mark.parametrize("name", MESSAGE_TIMEOUT)
 @pytest.mark.parametrize(
     ("asked", "drain_s", "expected"), [(None, 30, 30_000), (5_000, 30, 5_000), (60_000, 30, 30_000), (0, 10, 10_000)]
 )
-def test_the_life_of_a_message_is_bounded_by_the_drain(asked: int | None, drain_s: int, expected: int) -> None:
-    """0 means without limit, which no run is."""
-    load = Load(client={} if asked is None else {"message.timeout.ms": asked})
+def test_the_life_of_a_message_is_bounded_by_the_drain(
+    name: str, asked: int | None, drain_s: int, expected: int
+) -> None:
+    """0 means without limit, which no run is. The client obeys the last of both names, so it gets one."""
+    load = Load(client={"linger.ms": 2} if asked is None else {name: asked, "linger.ms": 2})
 
-    assert producer_settings(load, drain_s * 10**9)["message.timeout.ms"] == expected
+    assert producer_settings(load, drain_s * 10**9) == {"linger.ms": 2, "message.timeout.ms": expected}
 
 
 @pytest.mark.parametrize(

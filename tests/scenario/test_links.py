@@ -111,6 +111,16 @@ def test_one_thing_at_a_time_is_done_to_a_link() -> None:
     scenario(CUT | {"one_way": True}, delayed | {"one_way": True})
 
 
+def test_a_repeated_fault_is_on_a_link_each_time() -> None:
+    """The delay is on from 5 to 9 s, from 15 to 19 s, and so on."""
+    delayed = {"at": "5s", "kind": "delay", "delay": "5ms", "between": ["brokers", "consumers"], "for": "4s"}
+    delayed["every"] = "10s"
+    for given in ([delayed, CUT | {"at": "16s", "for": "6s"}], [CUT | {"at": "12s", "for": "6s"}, delayed]):
+        (found,) = told(*given)
+        assert found.startswith("faults.1: another fault is still on between broker-1 and consumers.")
+    scenario(delayed, CUT | {"at": "9s", "for": "6s"}, CUT | {"at": "19s", "for": "2s", "every": "20s"})
+
+
 def test_links_are_those_between_the_sides_in_both_ways() -> None:
     """Nodes connect to each other, clients to brokers only; a proxy carries both ways of a connection."""
     both = LinkFault.model_validate(CUT | {"between": ["broker-1", ["consumers", "broker-2"]]})

@@ -416,6 +416,8 @@ lived = piped("started", "ready", "ended")
 read_again = scenario(verify={"log": True})
 counting = scenario(pipeline={"job": {"count": {"window": "10s"}}, "engine": {"micro-batch": {}}})
 DIED = ("started", "ready", "died", "started", "ready", "ended")
+AGAIN = ("started", "ready", "died", "started", "died", "started", "ready")
+killed_twice = marks((5.0, "kill", "driver", "begin"), (8.0, "kill", "driver", "begin"), asked=2)
 killed_driver = marks((5.0, "kill", "driver", "begin"))
 
 
@@ -665,6 +667,8 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     # At low rates a message or two fall on the other side of the edges of the phase.
     ("rate", (paced("10/s"), measured(sent=302)), ("instrument", "pass")),
     ("rate", (paced("10/s"), measured(sent=303)), ("instrument", "warn")),
+    # Nothing was due yet when it was interrupted, but something late was sent.
+    ("rate", (poisson, measured(due=0, sent=1)), ("instrument", "pass")),
     ("rate", (policed(), measured(sent=8_465 * SECONDS)), ("system", "warn")),
     ("rate", (policed(waited_ms=0.0), measured(sent=0)), ("system", "warn")),
     ("rate", (policed(waited_ms=0.0), measured(sent=8_465 * SECONDS)), ("instrument", "fail")),
@@ -770,6 +774,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("query", (piped(*DIED), killed_driver), ("system", "pass")),
     ("query", (piped(*DIED),), ("system", "warn")),
     ("query", (piped(*DIED, *DIED[1:]), killed_driver), ("system", "warn")),
+    # Killed again before it was ready, it comes back once.
+    ("query", (piped(*AGAIN), killed_twice), ("system", "pass")),
+    ("query", (piped(*AGAIN), killed_driver), ("system", "warn")),
+    ("query", (piped(*AGAIN, "died"), killed_twice), ("system", "fail")),
     ("query", (piped("started", "ready", "failed"),), ("system", "fail")),
     ("source", (), None),
     ("source", (lived,), ("instrument", "pass")),

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.conftest import RunWriter
 
+from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.many.views import known_views, labelled, make_views, named_in
@@ -71,9 +72,15 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(tmp_path: Path) -> 
 
 
 def test_tables_of_experiments_with_other_settings_stand_together(spark: SparkSession, tmp_path: Path) -> None:
-    for name, setting in (("a", "load.size"), ("b", "load.rate")):
+    """Whatever their folders are called; what cannot be read is an error of ours."""
+    for name, setting in (("a [new]", "load.size"), ("b", "load.rate")):
         (tmp_path / name).mkdir()
         pq.write_table(pa.table({"experiment": [name], setting: ["1"]}), tmp_path / name / "runs.parquet")
-    make_views(spark, [], [tmp_path / "a", tmp_path / "b"], ["runs"])
+    folders = [tmp_path / "a [new]", tmp_path / "b"]
+    make_views(spark, [], folders, ["runs"])
     found = spark.sql("select experiment, `load.size`, `load.rate` from runs order by 1").collect()
-    assert [tuple(row) for row in found] == [("a", "1", None), ("b", None, "1")]
+    assert [tuple(row) for row in found] == [("a [new]", "1", None), ("b", None, "1")]
+
+    (tmp_path / "b" / "runs.parquet").write_bytes(b"damaged")
+    with pytest.raises(AnalysisError, match="Spark failed"):
+        make_views(spark, [], folders, ["runs"])

@@ -32,7 +32,7 @@ THROUGHPUT = Schema(
         must("processed", _I64, "messages processed; equal to received without processing"),
         must("sent_bytes", _I64, "value bytes of the messages sent"),
         must("received_bytes", _I64, "value bytes of the messages received"),
-        may("outstanding", _I64, "scope window: (sent and not aborted) - processed, from run start to window end"),
+        may("outstanding", _I64, "scope window: messages sent and not processed at its end, as in table `outstanding`"),
         may("first_sent_ms", _F64, "scope partition: first send of a delivered message, from the start of the phase"),
         may(
             "last_received_ms", _F64, "scope partition: last receipt of a message of the measure phase, from its start"
@@ -51,6 +51,7 @@ STEPS = Schema(
         must("to_per_second", _F64, "target rate at its end"),
         must("duration_ns", _I64, "time covered by the row"),
         *_FLOW,
+        may("arrived", _I64, "messages that each group received, at least, each once; null where none is to get all"),
         *(
             may(
                 f"{kind}_{name}_ms", _F64, f"{kind} time, {about}; end-to-end, or of acknowledgements without consumers"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -59,10 +60,11 @@ def make_views(
 ) -> None:
     """Make the views of these names for this session; a table that a run does not have has no rows of it.
 
-    `experiments` are the folders with the gold tables of experiments.
+    `experiments` are the folders with the gold tables of experiments. Raises AnalysisError for one that cannot be read.
     """
-    for name in names:
-        _frame(spark, runs, experiments, name).createOrReplaceTempView(name)
+    with _translated():
+        for name in names:
+            _frame(spark, runs, experiments, name).createOrReplaceTempView(name)
 
 
 def answer(spark: SparkSession, query: str) -> pa.Table:
@@ -70,11 +72,19 @@ def answer(spark: SparkSession, query: str) -> pa.Table:
 
     Raises BadInput for a query that Spark cannot understand, AnalysisError for one that it cannot answer.
     """
+    with _translated():
+        try:
+            return spark.sql(query).toArrow()
+        except (ParseException, AnalysisException) as error:
+            mend = "Correct it; the reference of tables and events has the views and their columns"
+            raise BadInput.single("query", first_line(error), mend) from error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of Spark are ours: an AnalysisError with the first line of what it says."""
     try:
-        return spark.sql(query).toArrow()
-    except (ParseException, AnalysisException) as error:
-        mend = "Correct it; the reference of tables and events has the views and their columns"
-        raise BadInput.single("query", first_line(error), mend) from error
+        yield
     except (PySparkException, Py4JError) as error:
         raise AnalysisError(f"Spark failed: {first_line(error)}") from error
 
@@ -113,7 +123,7 @@ def _of_experiments(spark: SparkSession, experiments: Sequence[Path], name: str)
     files = [path for folder in experiments if (path := folder / f"{name}.parquet").exists()]
     if not files:
         return spark.createDataFrame([], spark_schema(EXPERIMENT_TABLES[name]))
-    frames = [spark.read.parquet(str(path)) for path in files]
+    frames = [read_parquet(spark, None, [path]) for path in files]
     together = frames[0]
     for frame in frames[1:]:
         together = together.unionByName(frame, allowMissingColumns=True)

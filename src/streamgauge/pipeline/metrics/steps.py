@@ -12,8 +12,13 @@ KINDS = ("response", "service")
 _FIGURES = tuple(column.name for column in STEPS.columns if column.name.startswith(KINDS))
 
 
-def step_rows(steps: Sequence[LoadStep], throughput: Rows, latency: Iterable[Row], path: str) -> list[Row]:
-    """Rows of `steps`, from those of `throughput` and `latency`; `path` is that of the latencies, like `end_to_end`."""
+def step_rows(
+    steps: Sequence[LoadStep], throughput: Rows, latency: Iterable[Row], path: str, arrived: Sequence[Mapping[int, int]]
+) -> list[Row]:
+    """Rows of `steps`, from those of `throughput` and `latency`; `path` is that of the latencies, like `end_to_end`.
+
+    `arrived` is how many messages each group received by second; none where that is not to be all of them.
+    """
     seconds = {row["second"]: row for row in throughput if row["scope"] == "window"}
     latencies = {(row["metric"], row["second"]): row for row in latency if row["scope"] == "step"}
     return [
@@ -25,10 +30,15 @@ def step_rows(steps: Sequence[LoadStep], throughput: Rows, latency: Iterable[Row
             "to_per_second": step.to_per_second,
             "duration_ns": (step.end - step.begin) * NS_PER_SECOND,
             **{name: sum(_count(seconds, second, name) for second in range(step.begin, step.end)) for name in COUNTED},
+            "arrived": min((_within(step, counts) for counts in arrived), default=None),
             **_figures({kind: latencies.get((f"{path}_{kind}", step.begin), {}) for kind in KINDS}),
         }
         for step in steps
     ]
+
+
+def _within(step: LoadStep, counts: Mapping[int, int]) -> int:
+    return sum(counts.get(second, 0) for second in range(step.begin, step.end))
 
 
 def _count(seconds: Mapping[int, Row], second: int, name: str) -> int:

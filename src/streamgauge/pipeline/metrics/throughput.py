@@ -9,7 +9,16 @@ from pyspark.sql import DataFrame
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.columns import CONSUMER, DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
+from streamgauge.pipeline.columns import (
+    CONSUMER,
+    DELIVERY_TICKS,
+    GROUP,
+    IS_STAMPED,
+    MESSAGE_TICKS,
+    PRODUCER,
+    SENT_TICK,
+    TOPIC,
+)
 from streamgauge.pipeline.metrics.aggregates.sums import Sums, sums
 from streamgauge.pipeline.read.rows import Row, share
 from streamgauge.pipeline.read.silver import (
@@ -33,6 +42,7 @@ MESSAGE_TOTALS: Mapping[str, str] = {
 }
 DELIVERY_TOTALS: Mapping[str, str] = {
     "received": "count(*)",
+    "arrived": f"count(if(counts and {IS_STAMPED}, true, null))",
     "done": "count(at_done_tick)",
     "processed": "count(if(processed, at_done_tick, null))",
     "bytes": "sum(size_bytes)",
@@ -82,8 +92,10 @@ def delivery_sums(
     return sums(deliveries, ticks, (GROUP, *by), DELIVERY_TOTALS, values)
 
 
-def throughput(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) -> list[Row]:
-    """Rows of `throughput`."""
+def throughput(
+    messages: Sums, deliveries: Sums, span: Span, traits: RunTraits, changes: Mapping[int, int] | None = None
+) -> list[Row]:
+    """Rows of `throughput`; `changes` are those of the backlog where not every message is processed once."""
     windows = (messages.windows, deliveries.windows)
     places = (messages.places, deliveries.places)
     run = _counts(*windows, lambda _, tick: np.where(tick < 0, -1, 0)).get(0, {})
@@ -92,7 +104,7 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) 
     rows = [
         _row("run", run, duration_ns=span.run_ns),
         _row("measure", measure, duration_ns=span.measure_ns),
-        *_windows(messages.windows, deliveries.windows, span, traits),
+        *_windows(messages.windows, deliveries.windows, span, traits, changes),
     ]
     ends_of_places = {
         "first_sent_ms": _ends(deliveries.places, span, "first_sent", np.minimum),
@@ -150,6 +162,20 @@ def _place_in_time(key: int, label: str, span: Span) -> Row:
     return {"second": second, label: key >> _SECOND_BITS, "duration_ns": span.window_ns(second)}
 
 
+def arrivals(deliveries: Sums, traits: RunTraits) -> list[dict[int, int]]:
+    """Of each group, how many messages it received in each second, those that came again not counted.
+
+    Nothing where groups are not to receive all that is sent.
+    """
+    windows = deliveries.windows
+    found = []
+    for group in () if traits.outstanding_of is None else traits.groups:
+        mine = windows.where(windows.column("group") == group)
+        counted = mine.total_by(mine.column("at_received_tick") >> 1, "arrived")
+        found.append({at - SHIFT_SECONDS: count for at, count in counted.items()})
+    return found
+
+
 def sent_rate(messages: Sums, span: Span) -> float | None:
     """Messages handed to the client in the measure phase, by its length in seconds; None where it has none."""
     ticks = messages.windows.column("at_sent_tick")
@@ -188,22 +214,25 @@ def _row(scope: str, counts: Mapping[str, int], *, duration_ns: int) -> Row:
     return {"scope": scope, "duration_ns": duration_ns, **{name: counts.get(name, 0) for name in NAMES}}
 
 
-def _windows(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) -> Iterable[Row]:
+def _windows(
+    messages: Sums, deliveries: Sums, span: Span, traits: RunTraits, changes: Mapping[int, int] | None
+) -> Iterable[Row]:
     """One row for every second of the run, quiet ones included."""
     found = _counts(messages, deliveries, lambda _, tick: tick >> 1)
     begin = int((span.from_ns - span.measure.from_ns) // NS_PER_SECOND)
     end = -int((span.measure.from_ns - span.to_ns) // NS_PER_SECOND)
     seconds = sorted({*range(begin, end), *(at - SHIFT_SECONDS for at in found)})
     backlog, group = 0, traits.outstanding_of
-    change = {} if group is None else _backlog_changes(messages, deliveries, group, hides_aborted=traits.read_committed)
+    if changes is None and group is not None:
+        changes = _backlog_changes(messages, deliveries, group, hides_aborted=traits.read_committed)
     for second in seconds:
-        backlog += change.get(second + SHIFT_SECONDS, 0)
+        backlog += (changes or {}).get(second + SHIFT_SECONDS, 0)
         row = _row("window", found.get(second + SHIFT_SECONDS, {}), duration_ns=span.window_ns(second))
         yield row | {"second": second, "outstanding": None if group is None else backlog}
 
 
 def _backlog_changes(messages: Sums, deliveries: Sums, group: int, *, hides_aborted: bool) -> Mapping[int, int]:
-    """By how much the backlog of a group grew in each second: what was sent for it to receive, without what is done."""
+    """By how much the backlog of a group grew in each second, where each message that it is to receive came once."""
     sent = messages.where(messages.column("fate") != ABORTED) if hides_aborted else messages
     mine = deliveries.where(deliveries.column("group") == group)
     changes = Counter(sent.total_by(sent.column("at_sent_tick") >> 1, "sent"))

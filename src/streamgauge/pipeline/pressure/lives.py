@@ -14,11 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.reports import CERTAINLY_NOT_WRITTEN
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.audit.words import EARLIER, for_each
 from streamgauge.pipeline.columns import DONE_NS, DUE_NS, GROUP, LANE, MESSAGE, OFFSET, PRODUCER, SENT_NS, SEQ, STAMP
 from streamgauge.pipeline.read.rows import numbers
-from streamgauge.pipeline.read.silver import ABORTED, UNSETTLED, Span
+from streamgauge.pipeline.read.silver import ABORTED, UNSETTLED, Span, tick
 
 MOST_INTERVALS: Final = 20_000
 NEVER: Final = (1 << 63) - 1
@@ -148,6 +149,18 @@ def waits(lived: DataFrame, grid: Grid) -> DataFrame:
         lived.selectExpr(f"{key} as key", SENT_NS)
         .groupBy("key")
         .agg(F.expr("count(*) as count"), F.expr("min(sent_ns) as first_ns"))
+    )
+
+
+def changes(lived: DataFrame, group: int, measure: MeasureSpan) -> DataFrame:
+    """Columns second and change: by how much the backlog of a group grew in each second; seconds are those of ticks."""
+    sent, done = (f"shiftright({tick(time, measure)}, 1)" for time in (SENT_NS, DONE_NS))
+    return (
+        lived.where(f"{GROUP} = {group}")
+        .selectExpr(f"stack(2, {sent}, 1, {done}, -1) as (second, step)")
+        .where("second is not null")
+        .groupBy("second")
+        .agg(F.expr("sum(step) as change"))
     )
 
 

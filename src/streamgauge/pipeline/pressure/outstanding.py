@@ -25,24 +25,34 @@ CountColumns = Mapping[str, Int64s]
 
 @dataclass(frozen=True, slots=True)
 class OutstandingReplay:
-    """What Spark counted, in memory: `progress`, `waits` and, where exact, `peaks`; intervals are -1 for never."""
+    """What Spark counted, in memory: `progress`, `waits` and more; intervals are -1 for never."""
 
     grid: Grid
     progress: CountColumns
     waits: CountColumns
     peaks: CountColumns | None
+    changes: Mapping[int, int] | None
+    """By how much the backlog that is told grew in each second of ticks; None where each message is processed once."""
 
     @classmethod
     def of(
-        cls, grid: Grid, progress: pa.Table, waits: pa.Table, peaks: pa.Table | None, *, policy: bool
+        cls,
+        grid: Grid,
+        progress: pa.Table,
+        waits: pa.Table,
+        peaks: pa.Table | None,
+        changes: pa.Table | None,
+        *,
+        policy: bool,
     ) -> "OutstandingReplay":
-        """What the three frames gave."""
+        """What the four frames gave."""
         passed = ("counted", "due", *(["let_go"] if policy else []), "sent")
         return cls(
             grid,
             {**unpacked(progress, *passed), **_columns_of(progress, "count")},
             {**unpacked(waits, "group", "sent", "done"), **_columns_of(waits, "count", "first_ns")},
             None if peaks is None else _columns_of(peaks, *peaks.column_names),
+            None if changes is None else {row["second"]: row["change"] for row in changes.to_pylist()},
         )
 
 

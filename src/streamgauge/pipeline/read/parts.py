@@ -27,14 +27,14 @@ Found = tuple[str, Path, str | None]
 """Kind, file or folder, and why it cannot be used; None for a part to be read."""
 
 
-def read_parquet(spark: SparkSession, schema: StructType, paths: Sequence[Path]) -> DataFrame:
-    """The rows of these files, of which there is at least one, each once."""
-    places = [place_of(path) for path in paths]
+def read_parquet(spark: SparkSession, schema: StructType | None, paths: Sequence[Path]) -> DataFrame:
+    """The rows of these files, of which there is at least one, each once; without a schema by their own."""
+    places, reader = [place_of(path) for path in paths], spark.read if schema is None else spark.read.schema(schema)
     if not any(_PATTERN.search(place) and ":" in place for place in places):
-        return spark.read.schema(schema).parquet(*map(spark_path, paths))
+        return reader.parquet(*map(spark_path, paths))
     # Hadoop takes a colon in a pattern for the end of the scheme of an address. With patterns switched off, Spark reads
     # all files again for each whose path looks like one; so they are read one by one.
-    one_by_one = spark.read.option("__globPaths__", "false").schema(schema)
+    one_by_one = reader.option("__globPaths__", "false")
     return reduce(DataFrame.union, (one_by_one.parquet(f"file://{place}") for place in places))
 
 

@@ -85,9 +85,9 @@ def _latency(run: Inputs, sent: SentSide, measured: _Measured) -> Tables:
     }
 
 
-def _steps(run: Inputs, rates: Rows, shown: Mapping[str, Any]) -> Rows:
-    path = "end_to_end" if run.traits.consumes else "ack"
-    return of_steps.step_rows(_load_steps(run), rates, shown["latency"], path)
+def _steps(run: Inputs, received: ReceivedSide, rates: Rows, shown: Mapping[str, Any]) -> Rows:
+    path, arrived = "end_to_end" if run.traits.consumes else "ack", throughput.arrivals(received.sums, run.traits)
+    return of_steps.step_rows(_load_steps(run), rates, shown["latency"], path, arrived)
 
 
 def _bounds(run: Inputs, measured: _Measured) -> Rows:
@@ -99,8 +99,8 @@ def _sampling(run: Inputs, measured: _Measured) -> Rows:
     return latency.sampling_rows(measured.metrics, measured.histograms, run.traits.cycle_ns)
 
 
-def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
-    return throughput.throughput(sent.sums, received.sums, run.span, run.traits)
+def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide, replay: OutstandingReplay | None) -> Rows:
+    return throughput.throughput(sent.sums, received.sums, run.span, run.traits, replay.changes if replay else None)
 
 
 def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
@@ -265,13 +265,11 @@ STEPS: Final = (
     Step("sampled", (), _sampled),
     Step("lag", ("sampled",), lambda run, sampled: lag.lag_table(sampled, run.span), (pressure.LAG_SAMPLES,)),
     Step("lag_heat", ("sampled",), lambda run, sampled: lag.heat(sampled, run.span), (pressure.LAG_HEAT,)),
-    Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
     Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
     Step("workers", ("sent", "received"), _workers, (flow.WORKER_THROUGHPUT,)),
     Step("delivery", ("sent", "received", "resends"), _delivery, _OF_DELIVERY),
     Step("measured", ("sent", "received", "sent_latency", "received_latency", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
-    Step("steps", ("throughput", "latency"), _steps, (flow.STEPS,)),
     Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
     Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
     Step("pipeline_delivery", ("sent", "received"), _pipeline_delivery, (query.PIPELINE_DELIVERY,)),
@@ -282,6 +280,8 @@ STEPS: Final = (
         (query.WATERFALL,),
     ),
     Step("query", ("pipeline_delivery",), _query, _OF_QUERY),
+    Step("throughput", ("sent", "received", "replay"), _throughput, (flow.THROUGHPUT,)),
+    Step("steps", ("received", "throughput", "latency"), _steps, (flow.STEPS,)),
     Step("groups", ("replay",), _groups),
     Step("outstanding", ("replay", "groups"), _outstanding, (pressure.OUTSTANDING,)),
     Step("backpressure", ("sent", "replay", "groups"), _backpressure, (pressure.BACKPRESSURE,)),

@@ -50,7 +50,7 @@ class ReceivedSide:
 
     sums: Sums
     timed: DataFrame
-    """Deliveries with `timed`: whether their latency counts."""
+    """Deliveries with `counts` (the first of their message) and `timed`: whether their latency counts."""
     ages: pa.Table | None = None
     """Histogram of the ages of messages that were never delivered; None where there are none."""
     found: source.Found = field(default_factory=dict)
@@ -210,12 +210,12 @@ def _findings(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Findin
 
 
 def _timed(deliveries: DataFrame, untimed: DataFrame | None, traits: RunTraits) -> DataFrame:
-    """Deliveries with `timed`: whether their latency counts."""
+    """Deliveries with `counts` (the first of their message) and `timed`: whether their latency counts."""
     timed = F.lit(True) if len(traits.groups) < 2 else F.expr(f"{GROUP} = {traits.timed_group}")
     if untimed is None or untimed.isEmpty():
-        return deliveries.withColumn("timed", timed)
+        return deliveries.withColumn("counts", F.lit(True)).withColumn("timed", timed)
     joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), [*DELIVERY], "left")
-    return joined.withColumn("timed", F.col("untimed").isNull() & timed)
+    return joined.withColumn("counts", F.col("untimed").isNull()).withColumn("timed", F.col("counts") & timed)
 
 
 def _staged(run: Inputs, timed: DataFrame, doubted: Doubts | None) -> Staged | None:
@@ -268,7 +268,8 @@ def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: Re
         return None
     grid = lives.Grid.over(run.span, traits.every_ns)
     counted, deliveries = lives.is_counted(hides_aborted=traits.read_committed), _as_sent(deliveries, traits)
-    if received.found or not traits.all_acked:
+    doubted = bool(received.found) or not traits.all_acked
+    if doubted:
         lived = lives.doubted_lives(messages, deliveries, traits.groups, counted, with_frontier=traits.policy)
         lived = run.keep(lived)
     else:
@@ -278,5 +279,6 @@ def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: Re
         lives.progress(messages, grid, counted, policy=traits.policy).toArrow(),
         lives.waits(lived, grid).toArrow(),
         lives.peaks(lived, grid).toArrow() if traits.policy else None,
+        lives.changes(lived, traits.outstanding_of, run.span.measure).toArrow() if doubted else None,
         policy=traits.policy,
     )

@@ -123,18 +123,20 @@ def _account(run: Evidence, row: Row | None) -> Values:
     out: Values = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
     checked, received = known.get("checked"), known.get("received")
     out["checked_share"] = checked / received if checked is not None and received else None
-    out["delivered_share"] = _delivered_share(known) if run.sends and run.consumes else None
+    out["delivered_share"] = _delivered_share(run, known) if run.sends and run.consumes else None
     return with_reasons(out, lambda key: _why_no_count(run, row, key))
 
 
-def _delivered_share(row: Mapping[str, int | None]) -> float | None:
+def _delivered_share(run: Evidence, row: Row) -> float | None:
     """Of the acknowledged messages that were to be received, how many were; None where a count is not known."""
-    missing_counts = [row.get(name) for name in ("undelivered", "lost", "expired", "unknown")]
-    acked = row.get("acked")
+    acked, *missing_counts = (row.get(name) for name in ("acked", "undelivered", "lost", "expired", "unknown"))
     if acked is None or None in missing_counts:
         return None
-    expected = acked - (row.get("aborted") or 0) - (row.get("unread") or 0)
-    return max(0.0, 1 - sum(each or 0 for each in missing_counts) / expected) if expected > 0 else None
+    piped = run.one("pipeline_delivery", scope=row.get("scope"), group=row.get("group")) or {}
+    expected = acked - sum(row.get(name) or 0 for name in ("aborted", "unread")) - (piped.get("dropped") or 0)
+    # Messages without a report are unknown, too, and nobody acknowledged them.
+    unreported = (row.get("fate_unknown") or 0) - (row.get("fate_unknown_received") or 0)
+    return max(0.0, 1 - (sum(each or 0 for each in missing_counts) - unreported) / expected) if expected > 0 else None
 
 
 def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:

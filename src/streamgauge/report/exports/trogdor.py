@@ -192,9 +192,11 @@ def _round_trip(result: Result, *_: object) -> dict[str, Any]:
     delivery = result.delivery
     lasting = (delivery.acked, delivery.undelivered, delivery.lost, delivery.expired, delivery.unknown)
     acked, *missing = (each or 0 for each in lasting)
+    # Messages without a report are unknown, too, and nobody acknowledged them.
+    unreported = (delivery.fate_unknown or 0) - (delivery.fate_unknown_received or 0)
     return {
         "totalUniqueSent": delivery.acked,
-        "totalReceived": None if delivery.acked is None else acked - sum(missing),
+        "totalReceived": None if delivery.acked is None else acked - (sum(missing) - unreported),
     }
 
 

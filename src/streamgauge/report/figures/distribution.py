@@ -184,11 +184,9 @@ def _curve_rows(source: FigureSource) -> list[Row]:
 
 
 def _point(series: str, row: Row, points: Sequence[Row], ceiling: float) -> Row:
-    last = row is points[-1]
     # The very last message is drawn where the curve would have come to next.
-    one_in = (
-        2 * 100 / (100 - points[-2]["percent"]) if last and len(points) > 1 else 100 / (100 - row["percent"] or 100)
-    )
+    last = row["percent"] >= 100 and len(points) > 1
+    one_in = 2 * 100 / (100 - points[-2]["percent"]) if last else 100 / (100 - row["percent"] or 100)
     return {
         "series": series,
         "percent": float(f"{row['percent']:.8g}"),

@@ -20,7 +20,7 @@ LAGS: Final = {
 """Of each lag the table and the column that it is in."""
 _EXPECTED: Final = {f"lag.{key}.{figure}": words for key, words in (
     ("committed", COMMITTED), ("position", POSITION), ("outstanding", OUTSTANDING)
-) for figure in ("max", "last")}  # fmt: skip
+) for figure in ("max", "final")}  # fmt: skip
 """Paths of the result that bound a lag."""
 LEAST_TIME_MS: Final = 100.0
 """The axis of the time lag ends at so much at least: a jitter of some milliseconds should look small."""
@@ -54,23 +54,30 @@ def lag(source: FigureSource) -> Figure:
 def worst_partition(source: FigureSource) -> Figure:
     """Committed lag of the partition that is furthest behind, beside what an even spread would be."""
     name, title = "partition-lag", "Lag of the worst partition"
-    about = "Committed lag of the worst partition at each sample, and the mean of all partitions. Where "
+    about = "Committed lag of the worst partition at each sample, and the mean of the partitions that are read. Where "
     about += "they differ, load or consumers are not balanced."
-    partitions = sum(topic.partitions or 0 for topic in source.result.run.topics)
     lines = []
     for at, (group, suffix) in enumerate(_groups(source)):
-        rows = source.rows("lag", scope="group", group=group)
+        partitions = _partitions(source, group)
+        rows = source.rows("lag", scope="group", group=group) if partitions > 1 else []
         worst = _points(rows, lambda row: row["worst_committed_lag"])
-        even = _points(rows, lambda row: _share(row["committed_lag"], partitions))
+        together = _points(rows, lambda row: row["committed_lag"])
+        even = [(second, _share(lag_of_all, partitions)) for second, lag_of_all in together]
         color = PALETTE[at % len(PALETTE)]
         lines += [Line(f"worst{suffix}", color, worst), Line(f"mean{suffix}", color, even, dash=1)]
     lines = present(lines)
-    if partitions < 2 or not lines:
+    if not lines:
         return Figure(name, title, about, missing="no lag of several partitions was sampled", section="lag")
     y, scale = count_axis(lines, (), "committed lag, messages")
     chart, data = sampled(source, "partition_lag", lines, y)
     chart = chart.properties(height=PANEL_HEIGHT)
     return Figure(name, title, about + scale + thinned(lines), chart, data, section="lag")
+
+
+def _partitions(source: FigureSource, group: int | None) -> int:
+    """Of how many partitions the lag of a group is the sum; older runs say only how many there are."""
+    sampled_ones = {(row["topic"], row["partition"]) for row in source.rows(HEAT, group=group)}
+    return len(sampled_ones) or sum(topic.partitions or 0 for topic in source.result.run.topics)
 
 
 def heat_map(source: FigureSource) -> Figure:

@@ -9,6 +9,7 @@ from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.report.files import read_facts, rows_of, table_file
 from streamgauge.result import Result
+from streamgauge.workload.changes import CHANGES
 
 Row = Mapping[str, Any]
 
@@ -165,7 +166,7 @@ def _faults(faults: Sequence[Row], counted: Sequence[Row]) -> list[FaultProblems
     """Each fault that was carried out, with the problems of its time; changes of the load are none."""
     found = []
     for place, row in enumerate(faults):
-        if row["action"] != "begin" or row["error"] is not None or row["kind"] in {"delay", "burst"}:
+        if row["action"] != "begin" or row["error"] is not None or (row["kind"], row["target"]) in CHANGES:
             continue
         same = (each for each in faults[place + 1 :] if (each["kind"], each["target"]) == (row["kind"], row["target"]))
         ended = next((each["second"] for each in same if each["action"] == "end"), None)

@@ -16,6 +16,7 @@ _CARD: Final = Markup(
     '<div style="border:1px solid #8884;border-radius:6px;padding:.5em .8em"><small>{}</small><br>'
     '<b style="font-size:1.3em;color:{}">{}</b><br><small>{}</small></div>'
 )
+_DOUBTED: Final = Markup('<s title="not believed: {}">{}</s>')
 _ROW: Final = Markup('<div style="display:flex;flex-wrap:wrap;gap:.6em">{}</div>')
 _CHECK: Final = Markup("<li><b>{}</b> {}: {}</li>")
 
@@ -37,4 +38,6 @@ def notebook(result: Result, folder: Path) -> str:
 
 
 def _card(card: Card) -> Markup:
-    return _CARD.format(card.name, _COLOURS[card.tone], card.value, card.small)
+    value = card.value
+    shown = _DOUBTED.format(value.because, value) if isinstance(value, belief.Doubted) else value
+    return _CARD.format(card.name, _COLOURS[card.tone], shown, card.small)

@@ -78,13 +78,13 @@ def histogram(result: Result, signs: Signs, most: int = MOST_ROWS) -> list[Bar]:
 
 
 def _shares(figures: LatencyFigures, most: int) -> list[tuple[str, float]]:
-    """The share of messages in each range; the rest is those that took longer, or never arrived."""
+    """The share of messages in each range; the rest is those that took longer than all, and those that never came."""
     points: Sequence[CdfPoint] = figures.cdf
     below = [0.0, *(point.share for point in points)]
     shares = [(f"<= {closely(point.le_ms)}", point.share - below[at]) for at, point in enumerate(points)]
-    rest = 1.0 - below[-1]
-    never = [("never", rest)] if rest > NEARLY_NONE else []
-    return _fewer([*_without_ends(shares), *never], most)
+    never = (figures.censored or 0) / (((figures.count or 0) + (figures.censored or 0)) or 1)
+    rest = [(f"> {closely(points[-1].le_ms)}", 1.0 - below[-1] - never), ("never", never)]
+    return _fewer([*_without_ends(shares), *(each for each in rest if each[1] > NEARLY_NONE)], most)
 
 
 def _without_ends(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -83,8 +83,9 @@ class DeliveryCounts(Section):
     """Messages received before their producer asked for the commit of their transaction; those of aborted transactions
     are in `aborted_received`."""
     delivered_share: Share | None = None
-    """Share of the acknowledged messages that were received at least once, those of aborted transactions and of
-    partitions that are not read left out; messages whose outcome is not known count as not received."""
+    """Share of the acknowledged messages that were received at least once, those of aborted transactions, of
+    partitions that are not read and those that a pipeline is to drop left out; messages whose outcome is not known
+    count as not received."""
     checked: Count | None
     """Deliveries whose checksum was verified."""
     checked_share: Share | None

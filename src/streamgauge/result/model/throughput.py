@@ -174,5 +174,6 @@ class StepResult(Section):
     expectations: list[ExpectationResult]
     """Those expectations of the scenario that are about these latencies and rates, for this step alone."""
     held: bool
-    """Whether at least 99 % of the target rate arrived, no message failed, was left unsent or never arrived, and the
-    expectations passed."""
+    """Whether at least 99 % of the target rate arrived at every consumer group, no message failed, was left unsent or
+    never arrived, and the expectations passed. Where no group is to receive all that is sent (no consumers,
+    `consume.partitions`, a pipeline that drops or merges messages), what was acknowledged counts as arrived."""

@@ -116,5 +116,9 @@ def topics_of(producer: int, producers: int, topics: int) -> tuple[int, ...]:
 
 
 def producer_settings(load: Load, drain_ns: int) -> dict[str, Setting]:
-    """The scenario's settings of the producing client, with the life of a message bounded by the drain."""
-    return {**load.client, loads.MESSAGE_TIMEOUT: load.message_timeout_ms(drain_ns)}
+    """The scenario's settings of the producing client, with the life of a message bounded by the drain.
+
+    Of two names of one setting the client obeys the later.
+    """
+    others = {name: value for name, value in load.client.items() if name not in loads.MESSAGE_TIMEOUT}
+    return {**others, loads.MESSAGE_TIMEOUT[0]: load.message_timeout_ms(drain_ns)}

@@ -6,6 +6,7 @@ from itertools import combinations
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.numbers import listed
 from streamgauge.scenario.model.environment.faults.links import CLIENTS, CUT, LinkFault, groups_of
+from streamgauge.scenario.model.environment.faults.schedule import Occurrence, occurrences
 from streamgauge.scenario.model.environment.security import ClusterSecurity
 from streamgauge.scenario.model.scenario import Scenario
 
@@ -24,9 +25,10 @@ def links(scenario: Scenario) -> Iterator[Fault]:
     for where, fault in faults:
         if wrong := _wrong(fault, groups, known):
             yield Fault(f"{where}.between", *wrong)
-    for (_, one), (where, other) in combinations(faults, 2):
-        shared = one.ways(groups) & other.ways(groups)
-        if shared and _begin(one) < _end(other) and _begin(other) < _end(one):
+    turns = [occurrences([fault], scenario.phases.measure_ns, scenario.seed) for _, fault in faults]
+    for one, other in combinations(range(len(faults)), 2):
+        where, shared = faults[other][0], faults[one][1].ways(groups) & faults[other][1].ways(groups)
+        if shared and _meet(turns[one], turns[other]):
             sender, receiver = min(shared)
             what = f"another fault is still on between {sender} and {receiver}"
             yield Fault(where, what, "Let one end before the other begins")
@@ -63,9 +65,12 @@ def _has(name: str, groups: Mapping[str, Sequence[str]]) -> str:
     return listed(list(groups[f"{name.partition('-')[0].removesuffix('s')}s"])) or "none apart from the brokers"
 
 
-def _begin(fault: LinkFault) -> int:
-    return fault.at
-
-
-def _end(fault: LinkFault) -> int:
-    return fault.at + (fault.for_ or 0)
+def _meet(one: Sequence[Occurrence], other: Sequence[Occurrence]) -> bool:
+    """Whether one of two faults ever begins while the other is on."""
+    each = ((turn.at_ns, turn.at_ns + turn.lasts_ns, whose) for whose, mine in enumerate((one, other)) for turn in mine)
+    ends = [0, 0]
+    for begin, end, whose in sorted(each):
+        if begin < ends[1 - whose]:
+            return True
+        ends[whose] = end
+    return False

@@ -29,7 +29,8 @@ from streamgauge.scenario.model.values import (
     off_is_none,
 )
 
-MESSAGE_TIMEOUT: Final = "message.timeout.ms"
+MESSAGE_TIMEOUT: Final = ("message.timeout.ms", "delivery.timeout.ms")
+"""The names of one setting; the first is librdkafka's own."""
 _MESSAGE_TIMEOUT_MS: Final = 300_000
 """librdkafka's default."""
 
@@ -103,8 +104,8 @@ class Load(ScenarioPart):
 
     def message_timeout_ms(self, drain_ns: int) -> int:
         """After how long a message fails that is not acknowledged: the drain limits the client's setting."""
-        asked_ms = int(self.client.get(MESSAGE_TIMEOUT, 0)) or _MESSAGE_TIMEOUT_MS
-        return max(1, min(asked_ms, drain_ns // NS_PER_MS))
+        asked_ms = next((int(self.client[name]) for name in MESSAGE_TIMEOUT if name in self.client), 0)
+        return max(1, min(asked_ms or _MESSAGE_TIMEOUT_MS, drain_ns // NS_PER_MS))
 
     @property
     def mean_size_bytes(self) -> float | None:

@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Discriminator,
+    Field,
     PlainSerializer,
     WithJsonSchema,
     model_serializer,
@@ -29,6 +30,8 @@ from streamgauge.domain.text.quantities import (
 
 MOST_WORKERS = 256
 """Producers, or consumers, that a run may have."""
+MOST_MESSAGES = 1 << 62
+"""What is counted from it stays within 64 bits."""
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
 _MOMENT = "Write one with a time zone, like 2026-11-21T18:00:00Z"
@@ -131,6 +134,7 @@ ManyBytes = Annotated[
 Count = Annotated[
     int,
     BeforeValidator(parse_count),
+    Field(le=MOST_MESSAGES),
     WithJsonSchema({"type": ["integer", "string"], "x-form": "count", "examples": [5000, "100k", "1M"]}),
 ]
 Moment = Annotated[

@@ -58,15 +58,27 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.flaws: list[Flaw] = []
+        self.under_way: list[str | None] = []
+        """The anchors of the nodes that are being composed."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """A node, which must not say its own type: the types of Python and of others are no business of a scenario."""
+        """A node, which must not say its own type: the types of Python and of others are no business of a scenario.
+
+        Nor is it part of itself: who goes through all of it would never come to an end.
+        """
         event = self.peek_event()  # type: ignore[no-untyped-call]
         tag = getattr(event, "tag", None)
         if tag is not None:
             name = tag.replace("tag:yaml.org,2002:", "!!")
             raise yaml.constructor.ConstructorError(None, None, f"the tag {name} is not supported", event.start_mark)
-        return super().compose_node(parent, index)
+        anchor = getattr(event, "anchor", None)
+        if isinstance(event, yaml.AliasEvent) and anchor in self.under_way:
+            mark: Any = event.start_mark
+            raise yaml.constructor.ConstructorError(None, None, f"*{anchor} is part of itself", mark)
+        self.under_way.append(anchor)
+        node = super().compose_node(parent, index)
+        self.under_way.pop()
+        return node
 
     def flatten_mapping(self, node: Any) -> None:
         """Merge what `<<` names; each key stays once, or mappings merged into each other would grow without bounds."""

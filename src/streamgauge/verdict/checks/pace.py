@@ -160,7 +160,7 @@ def target_rate(run: Evidence) -> Check | None:
         else f"target {per_second(asked)}"
     )
     evidence = f"{wish}, sent {per_second(sent / seconds)}"
-    if off:
+    if off and wanted:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)

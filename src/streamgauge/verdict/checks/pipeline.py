@@ -1,8 +1,12 @@
 """Checks of a pipeline: whether the query stayed alive, and whether its source could be read."""
 
+from typing import Final
+
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.evidence import Evidence
+
+_GONE: Final = {"died", "failed"}
 
 
 def query(run: Evidence) -> Check | None:
@@ -17,13 +21,15 @@ def query(run: Evidence) -> Check | None:
         return None
     if "query" not in run.tables:
         return unknown("query", "system", "it is not known whether the query died")
-    gone = [row for row in run.rows("query") if row["event"] in {"died", "failed"}]
+    gone = [row for row in run.rows("query") if row["event"] in _GONE]
     if not gone:
         return passed("query", "system", "the query did not die")
-    back = [row for row in run.rows("query") if row["down_s"] is not None]
+    turns = [row for row in run.rows("query") if row["event"] in _GONE or row["down_s"] is not None]
+    down_s = sum(row["down_s"] or 0.0 for row in turns)
     times = "once" if len(gone) == 1 else f"{whole(len(gone))} times"
-    seen = f"the query died {times}, {significant(sum(row['down_s'] for row in back))} s in total"
-    if len(back) < len(gone):
+    seen = f"the query died {times}, {significant(down_s)} s in total"
+    # What dies again before it was ready comes back once for all of these deaths.
+    if turns[-1]["down_s"] is None:
         why = gone[-1]["detail"]
         ended = f"the query did not recover{f': {why}' if why else ''}"
         return Check("query", "system", "fail", ended, "See logs/query-spark.log in the run folder.")

@@ -122,9 +122,9 @@ def policy_summary(results: Sequence[LabelledRun]) -> Figure:
     """Peak, tail, utilisation, delivered share and rate of each run, in a panel each.
 
     From `lag.outstanding.max`, `lag.committed.max`, `latency.end_to_end.KIND.p99_ms`, KIND as in `codecs`,
-    `throughput.processed_per_second`, `delivery.delivered_once`, `delivery.sent` and `throughput.sent_per_second`.
-    Utilisation is the rate of processing by that of the run without a policy; without such a run there is no such
-    panel. ValueError where there is no result.
+    `throughput.processed_per_second`, `throughput.sent_per_second`, and `delivery`: `sent`, `delivered_once`,
+    `duplicate_consumer` and `duplicate_producer`. Utilisation is the rate of processing by that of the run without a
+    policy; without such a run there is no such panel. ValueError where there is no result.
     """
     name, title = "policy-summary", "Policies compared"
     kind = kind_of(checked(results), "end_to_end")
@@ -132,7 +132,7 @@ def policy_summary(results: Sequence[LabelledRun]) -> Figure:
         f"Peaks of outstanding messages and of committed lag; p99 of the end-to-end {kind} time; messages processed "
     )
     about += "a second, as a share of what was processed without a policy; share of the messages sent that were "
-    about += "delivered; messages sent a second."
+    about += "delivered at least once; messages sent a second."
     rows: dict[str, Sequence[Row]] = {
         "peak": [row for run in results for row in _peaks(run)],
         "p99": [
@@ -214,9 +214,11 @@ def _utilisations(results: Sequence[LabelledRun]) -> list[Row]:
 
 
 def _delivered(run: LabelledRun) -> list[Row]:
-    delivered, sent = run.result.delivery.delivered_once, run.result.delivery.sent
-    if delivered is None or not sent:
+    found = run.result.delivery
+    once, sent = found.delivered_once, found.sent
+    if once is None or not sent:
         return []
+    delivered = once + (found.duplicate_consumer or 0) + (found.duplicate_producer or 0)
     return [{"run": run.label, "series": "delivered", **sized(delivered / sent, percent(delivered / sent))}]
 
 
