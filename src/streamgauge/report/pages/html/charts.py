@@ -21,8 +21,8 @@ from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
 
-BEHIND: Final = (PHASES, ANNOTATIONS, CAUSES)
-"""Data that are drawn behind many figures; no figure has them as its table."""
+BEHIND: Final = re.compile(rf"{PHASES}|{ANNOTATIONS}|.*{CAUSES}")
+"""Names of data that are drawn behind figures; no figure has them as its table."""
 VARIANTS: Final = {
     "latency": {"path": {"ack": "ack-latency"}},
     "cpu": {"group": {"worker": "cpu-processes"}},
@@ -82,7 +82,7 @@ def _doubt(result: Result, figure: Figure) -> str:
 
 
 def _tables(figure: Figure) -> list[str]:
-    return [name for name in figure.data if name not in BEHIND]
+    return [name for name in figure.data if not BEHIND.fullmatch(name)]
 
 
 def specs(figures: Sequence[Figure]) -> Markup:
@@ -109,13 +109,19 @@ def _drawing(figure: Figure) -> dict[str, Any]:
 
 
 def columns(figures: Sequence[Figure]) -> Markup:
-    """All data of all figures, each once, column by column: the names of columns are not repeated in every row."""
+    """All data of all figures, each once, column by column: the names of columns are not repeated in every row.
+
+    Raises ValueError where figures have different values in a column of one name: the page would show some of them
+    with those of others.
+    """
     together: dict[str, dict[str, list[Any]]] = {}
     for figure in figures:
         for name, rows in figure.data.items():
             known = together.setdefault(name, {})
-            new = [column for column in (rows[0] if rows else ()) if column not in known]
-            known |= {column: [row[column] for row in rows] for column in new}
+            for column in rows[0] if rows else ():
+                values = [row[column] for row in rows]
+                if known.setdefault(column, values) != values:
+                    raise ValueError(f"figure {figure.name} has other values in column {column} of {name}")
     return _script(together)
 
 

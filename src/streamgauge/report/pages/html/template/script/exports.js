@@ -95,7 +95,7 @@ const SAVERS = {
     return new Blob([text], {type: "image/svg+xml"});
   },
   async CSV(plot) {
-    const name = Object.keys(plot.drawing.names).find(each => !["phases", "annotations", "causes"].includes(each));
+    const name = Object.keys(plot.drawing.names).find(each => !BEHIND.test(each));
     return new Blob([csv(plot.source, name)], {type: "text/csv"});
   },
 };
