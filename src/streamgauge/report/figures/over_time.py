@@ -101,16 +101,9 @@ def _differences(source: FigureSource, figure: Figure, target: float) -> Figure:
     ]
     shown = [abs(row[each]) for row in rows for each in series if row[each] is not None]
     most = max(LEAST_DIFFERENCE, *shown, *(abs(row["limit"]) for row in limits))
-    chart = _lines(
-        source,
-        figure.name,
-        series,
-        [color_of(stage) for stage in stages],
-        "difference from target, %",
-        prefix=_DIFFERENCE,
-        limits=limits,
-        scale=alt.Scale(domain=[-most, most], nice=FEW_TICKS),
-    )
+    colors, scale = [color_of(stage) for stage in stages], alt.Scale(domain=[-most, most], nice=FEW_TICKS)
+    unit = "difference from target, %"
+    chart = _lines(source, figure.name, series, colors, unit, prefix=_DIFFERENCE, limits=limits, scale=scale)
     data = {TIMELINE: rows, **phases_of(source), **_named(figure.name, limits)}
     return replace(figure, about=about + _points(source), chart=chart, data=data)
 
