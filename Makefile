@@ -36,26 +36,26 @@ check: $(READY) ## run the fast checks: format, lint, types, imports, and the te
 		-m "not kafka and not spark and not e2e and not prometheus and not mock and not slow and not soak"; tests=$$?; \
 	wait $$types && exit $$tests
 
-# $(call program,names,package,what for): find one of these programs, or install it with the package of Debian. The unit
-# and the init script of the package are left out, so that no service is started, now or at the next boot.
+# $(call program,test,package,what for,other way): where the test does not find a program, install it with the package of
+# Debian, or in the other way where there is no such package. The unit and the init script of the package are left out,
+# so that no service is started, now or at the next boot.
 define program
-	@for name in $(1); do \
-		command -v $$name >/dev/null && exit 0; \
-	done; \
+	@$(1) >/dev/null 2>&1 && exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends \
 			-o 'DPkg::Options::=--path-exclude=*/systemd/system/$(2)*' \
-			-o 'DPkg::Options::=--path-exclude=/etc/init.d/$(2)*' $(2) >/dev/null; \
+			-o 'DPkg::Options::=--path-exclude=/etc/init.d/$(2)*' $(2) >/dev/null $(if $(4),|| $(4)); \
 	else \
-		echo "The tests of $(3) need $(firstword $(1)). On Debian or Ubuntu: sudo apt-get install $(2)"; exit 1; \
+		echo "The tests of $(3) need $(2). On Debian$(if $(4),, or Ubuntu): sudo apt-get install $(2)$(if $(4),. Elsewhere: $(4))"; exit 1; \
 	fi
 endef
 
-browser: ## find the browser that report tests need; install it if possible
-	$(call program,chromium chromium-browser google-chrome google-chrome-stable,chromium,reports)
+# Ubuntu has Chromium as a snap only, and no package of it.
+browser: $(READY) ## find the browser that report tests need; install it if possible
+	$(call program,$(BIN)/python -m tools.browser,chromium,reports,$(BIN)/playwright install --with-deps chromium)
 
 prometheus: ## find Prometheus, which tests of metrics need; install it if possible
-	$(call program,promtool,prometheus,metrics)
+	$(call program,command -v promtool,prometheus,metrics)
 
 docs: $(READY) browser ## generate docs/reference from the code, the README's picture from a run, and a site in build/site
 	$(BIN)/python -m tools.reference

@@ -7,6 +7,7 @@ prints in tables, as medians with ranges: `python -m benchmarks.beside ../before
 import argparse
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,7 @@ def _run(root: Path, benchmark: str, arguments: list[str]) -> str:
 
 
 def figures(text: str) -> Figures:
-    """The medians in the tables of a benchmark's output."""
+    """The medians in the tables of a benchmark's output; a row is named by the cells before its first figure."""
     found: dict[tuple[str, str], float] = {}
     heads: list[str] = []
     for line in text.splitlines():
@@ -61,7 +62,8 @@ def figures(text: str) -> Figures:
             heads = cells
             continue
         matches = [_FIGURE.fullmatch(cell) for cell in cells]
-        row = " ".join(cell for cell, match in zip(cells, matches, strict=True) if match is None)
+        # Other cells after the first figure may differ from round to round.
+        row = " ".join(cell for cell, _ in takewhile(lambda each: each[1] is None, zip(cells, matches, strict=True)))
         for head, match in zip(heads, matches, strict=True):
             if match:
                 found[row, head] = float(match[1].replace(",", ""))
@@ -69,15 +71,19 @@ def figures(text: str) -> Figures:
 
 
 def table(these: list[Figures], others: list[Figures]) -> Iterator[str]:
-    """Lines of a table: each figure that both have, with the ratio round by round."""
+    """Lines of a table: each figure that both have, with the ratio round by round. Then what only some rounds have."""
     yield "| row | figure | this | other | this / other, round by round |"
     yield "|---|---|---|---|---|"
-    for key in these[0]:
-        if any(key not in each for each in (*these, *others)):
-            continue
+    rounds = (*these, *others)
+    known = dict.fromkeys(key for each in rounds for key in each)
+    in_all = [key for key in known if all(key in each for each in rounds)]
+    for key in in_all:
         ours, theirs = [each[key] for each in these], [each[key] for each in others]
         ratio = spread([a / b for a, b in zip(ours, theirs, strict=True)]) if all(theirs) else "none: it is 0"
         yield f"| {key[0]} | {key[1]} | {spread(ours)} | {spread(theirs)} | {ratio} |"
+    if alone := [" ".join(filter(None, key)) for key in known if key not in in_all]:
+        yield ""
+        yield f"Not in every round of both: {', '.join(alone)}."
 
 
 if __name__ == "__main__":

@@ -84,13 +84,17 @@ def chosen(expression: str) -> str:
 
 @contextmanager
 def scraping(folder: Path, ports: Sequence[int], rules: str) -> Iterator[Prometheus]:
-    """A server that scrapes these ports every second, and evaluates the rules."""
-    (folder / "rules.yml").write_text(rules, encoding="utf-8")
+    """A server that scrapes these ports and evaluates the rules every second, and has defaults as a user's has them."""
+    groups = [{**group, "interval": "1s"} for group in yaml.safe_load(rules)["groups"]]
+    (folder / "rules.yml").write_text(yaml.safe_dump({"groups": groups}), encoding="utf-8")
     configuration = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": ["rules.yml"],
         "scrape_configs": [
-            {"job_name": "streamgauge", "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports]}]}
+            {
+                "job_name": "streamgauge",
+                "scrape_interval": "1s",
+                "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports]}],
+            }
         ],
     }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration), encoding="utf-8")

@@ -27,7 +27,7 @@ def test_figures_are_the_medians_of_all_tables() -> None:
     assert figures(OUTPUT) == {
         ("Streamgauge", "messages/s"): 512_345.0,
         ("Streamgauge", "CPU us a message"): 1.25,
-        ("other no answer", "messages/s"): 400_000.0,
+        ("other", "messages/s"): 400_000.0,
         ("", "p50"): 0.5,
         ("", "p99"): 4.0,
     }
@@ -54,5 +54,14 @@ def test_rounds_are_compared_in_pairs(these: list[float], others: list[float], t
     assert lines[2:] == [told]
 
 
-def test_what_only_one_of_them_has_is_left_out() -> None:
-    assert len(list(table([{("a", "b"): 1.0}], [{("a", "c"): 1.0}]))) == 2
+def test_what_only_one_of_them_has_is_told() -> None:
+    """And not compared."""
+    lines = list(table([{("a", "b"): 1.0, ("", "p"): 1.0}], [{("a", "c"): 1.0, ("", "p"): 2.0}]))
+    assert len(lines) == 2 + 1 + 2
+    assert lines[-1] == "Not in every round of both: a b, a c."
+
+
+def test_a_cell_that_differs_from_round_to_round_names_no_row() -> None:
+    """Only those before the first figure do."""
+    rounds = [f"| rows | analysis | made in ms |\n|---|---|---|\n| 5 | {spread([2.0])} | {ms} |\n" for ms in (118, 121)]
+    assert [figures(each) for each in rounds] == [{("5", "analysis"): 2.0}] * 2

@@ -398,7 +398,7 @@ def test_faults_are_done_and_written_down(tmp_path: Path) -> None:
 def test_a_broker_that_was_killed_comes_back_also_when_the_load_ends_before(
     tmp_path: Path,
 ) -> None:
-    """As another process, which the sampler learns of."""
+    """As another process, which the sampler learns of, and who watches the run."""
     broker = FakeBroker()
     ground = Ground(tmp_path, faults=scheduled(fault("2s", "kill", "broker", "1m")), brokers=[broker])
     ground.happens[6 * SECOND] = ground.interrupts.note
@@ -408,7 +408,10 @@ def test_a_broker_that_was_killed_comes_back_also_when_the_load_ends_before(
     assert (broker.starts, ground.launcher.cells.control[broker_cell(0)]) == (2, 78)
     assert [row[1:4] for row in ground.sink.rows] == [("kill", "broker-1", "begin"), ("kill", "broker-1", "end")]
     assert ground.sink.rows[-1][0] == pytest.approx(START + 6 * SECOND, abs=3 * TICK)
-    assert {worker.name for look in ground.looks for worker in look.workers if worker.role == "broker"} == {"broker-1"}
+    assert {worker.name for look in ground.looks for worker in look.workers if worker.role == "broker"} == {
+        "broker-1",
+        "broker-1.2",
+    }
 
 
 class NotingDisk:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from tests.report.conftest import Make, changed, faulty, paused_in_three
+from tests.report.conftest import Make, changed, faulty, paused_in_three, stepping
 from tests.report.seen import See, Seen, phased, report
 
 from streamgauge.report.figures.drawing.figure import Figure
@@ -115,12 +115,42 @@ def test_switches_choose_series_of_one_figure_and_of_all(path: Path, see: See) -
 def test_the_latency_over_time_is_that_of_another_path_at_a_switch(path: Path, see: See) -> None:
     """From the moment a message is due to its acknowledgement, in place of its delivery."""
     seen = see(path)
-    button = seen.page.get_by_role("button", name="CSV: save End-to-end latency")
+    button = seen.page.locator("#latency .saving").get_by_role("button", name="CSV: save")
+    seen.page.get_by_role("button", name="Table of End-to-end latency over time").click()
+    heads = "document.querySelector('#latency [data-rows=timeline] tr').textContent"
+    assert "end-to-end response p99" in seen.ask(heads)
     choose(seen, "#latency .switches", "ack")
     seen.wait("document.querySelectorAll('#latency .canvas').length === 1")
     with seen.page.expect_download() as download:
         button.click()
     assert download.value.suggested_filename == "ack-latency.csv"
+    assert "ack response p99" in seen.ask(heads)
+    assert "end-to-end" not in seen.ask(heads)
+    assert seen.page.locator("#latency h3").inner_text().startswith("Acknowledgement latency over time")
+    assert seen.page.locator("#latency").get_by_role("application").get_attribute("aria-label") == (
+        "Acknowledgement latency over time"
+    )
+
+
+def test_what_is_not_believed_is_said_of_the_path_that_is_shown(make: Make, see: See) -> None:
+    """Of the other path something else is not believed, or all is."""
+    seen = see(report(make(doubted)))
+    words = seen.page.locator("#latency .doubted")
+    assert words.inner_text() == "Not believed: end-to-end latency p99; see the verdict"
+    choose(seen, "#latency .switches", "ack")
+    seen.wait("document.querySelector('#latency .doubted') === null")
+    assert not seen.ask("document.querySelector('#latency').classList.contains('is-doubted')")
+    choose(seen, "#latency .switches", "end to end")
+    words.wait_for()
+    assert seen.ask("document.querySelector('#latency').classList.contains('is-doubted')")
+
+
+def test_points_of_a_step_that_did_not_hold_are_pale(make: Make, see: See) -> None:
+    """What depends on the data is drawn as the figure says; the rest is as it was chosen in the legend."""
+    seen = see(report(make(stepping)))
+    points = "document.querySelectorAll('#latency-by-step .mark-symbol path')"
+    assert set(seen.ask(f"[...{points}].map(each => each.getAttribute('opacity'))")) == {"0.35", "1"}
+    assert seen.complaints == []
 
 
 def test_scales_are_linear_or_logarithmic(path: Path, see: See) -> None:
@@ -177,6 +207,10 @@ def test_colours_are_chosen_in_the_page_alone(path: Path, see: See) -> None:
     assert seen.ask(paper) == "rgb(20, 23, 27)"
     choose(seen, "#controls", "light")
     assert seen.ask(paper) == "rgb(255, 255, 255)"
+    # The switches are made again where something is unfolded: they say what is.
+    seen.unfold()
+    seen.page.wait_for_timeout(100)
+    assert seen.page.locator("#controls").get_by_role("radio", name="light", exact=True).is_checked()
     assert seen.ask("localStorage.length + sessionStorage.length") == 0
 
 
@@ -212,6 +246,12 @@ def test_what_is_saved_is_what_is_chosen(path: Path, see: See) -> None:
     svg = saved(seen, "latency", "SVG").decode()
     assert "service p99" in svg
     assert "response p99" not in svg
+
+
+def doubted(_facts: Any, tables: Any) -> None:
+    for row in tables["bounds"]:
+        if row["metric"].startswith("end_to_end"):
+            row["p99_ms"] = row["p99_ms"] / 9
 
 
 def busy(_facts: Any, tables: Any) -> None:
@@ -258,3 +298,13 @@ def test_the_command_can_be_copied(path: Path, see: See) -> None:
     seen.page.get_by_role("button", name="Copy").click()
     seen.page.get_by_text("Copied").wait_for()
     assert seen.ask("navigator.clipboard.readText()") == "streamgauge run baseline"
+
+
+def test_where_nothing_may_be_copied_the_command_is_selected(path: Path, see: See) -> None:
+    """A page that comes over plain HTTP has no clipboard."""
+    seen = see(path)
+    seen.ask("delete Navigator.prototype.clipboard")
+    seen.page.get_by_role("button", name="Copy").click()
+    seen.page.get_by_text("Selected").wait_for()
+    assert seen.ask("getSelection().toString()") == "streamgauge run baseline"
+    assert seen.complaints == []

@@ -459,14 +459,14 @@ def expecting(facts: Row, _tables: Tables) -> None:
     [
         (
             over_time.latency,
-            "thresholds",
+            "latency_thresholds",
             [
                 (20, "expected p99 response <= 20 ms", "p99"),
                 (1.5, "expected max service < 1.50 ms", "max"),
             ],
         ),
-        (over_time.ack_latency, "thresholds", [(10, "expected p99 response <= 10 ms", "p99")]),
-        (over_time.rates, "thresholds", [(-1.0, "expected received >= 9,900/s", "received")]),
+        (over_time.ack_latency, "ack-latency_thresholds", [(10, "expected p99 response <= 10 ms", "p99")]),
+        (over_time.rates, "rates_thresholds", [(-1.0, "expected received >= 9,900/s", "received")]),
         (throughput.megabytes, "megabytes_limits", [(5, "expected sent >= 5 MB/s", None)]),
     ],
 )

@@ -12,8 +12,10 @@ from tests.report.conftest import transacting
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
+from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import html, words
 from streamgauge.report.pages.html import cards, to_html
+from streamgauge.report.pages.html.charts import columns
 from streamgauge.report.pages.html.tables import lacking
 from streamgauge.report.publish import tables_of
 from streamgauge.result.model.verdict import CheckResult
@@ -70,7 +72,7 @@ def report(folder: RunFolder) -> str:
 
 def test_the_verdict_comes_first_then_the_summary_then_figures_then_how_to_repeat_it(plain: str) -> None:
     """In the order in which they are read; the checks that did not pass stand below the verdict."""
-    order = ["verdict", "summary", "overview", "latencies", "backpressure", "deliveries", "diagnostics"]
+    order = ["verdict", "summary", "overview", "latencies", "backpressure", "delivery", "diagnostics"]
     order += ["checks", "configuration", "machine", "repeat"]
     assert re.findall(r'<(?:section|header) id="(\w+)"', plain) == order
     text = Page(plain).text
@@ -121,6 +123,47 @@ def test_data_are_in_the_page_once(plain: str) -> None:
     assert len(sharing) > 3
     assert data["timeline"]["s"] == list(range(-2, 10))
     assert all("datasets" not in drawing["spec"] for drawing in specs["figures"].values())
+
+
+def expecting(facts: Row, _tables: Tables) -> None:
+    facts["scenario"]["expect"] = {
+        "latency.end_to_end.response.p99_ms": "<= 50",
+        "latency.ack.response.p99_ms": "<= 10",
+        "throughput.received_per_second": ">= 9900",
+    }
+
+
+def test_each_figure_has_its_own_limits_and_causes(make: Make) -> None:
+    """What is expected of a rate is drawn over no latency; nobody acknowledges later for a rebalance."""
+
+    def change(facts: Row, tables: Tables) -> None:
+        expecting(facts, tables)
+        tables["rebalances"] = [{"second": 2, "group": 0, "partitions": 1}]
+
+    specs, data = (json.loads(script) for script in Page(report(make(change))).scripts if script.startswith("{"))
+    limits = {name: data[f"{name}_thresholds"]["limit"] for name in ("rates", "latency", "ack-latency")}
+    assert limits == {"rates": [-1.0], "latency": [50], "ack-latency": [10]}
+    causes = {name: set(data[f"{name}_causes"]["cause"]) for name in ("latency", "ack-latency")}
+    assert causes == {"latency": {"GC pause", "rebalance"}, "ack-latency": {"GC pause"}}
+    for name, values in limits.items():
+        shown = f"{name}_thresholds"
+        assert specs["figures"][name]["names"][shown]
+        assert json.dumps({"name": shown}) in json.dumps(specs["figures"][name]["spec"]), values
+
+
+def test_data_of_one_name_are_the_same_in_all_figures() -> None:
+    """Else a figure would be drawn from those of another one; columns may differ."""
+    one, two, other = (
+        Figure(name, "", "", data={"timeline": rows})
+        for name, rows in {
+            "one": [{"s": 1, "sent": 5}],
+            "two": [{"s": 1, "acked": 6}],
+            "other": [{"s": 1, "sent": 6}],
+        }.items()
+    )
+    assert json.loads(columns([one, two])) == {"timeline": {"s": [1], "sent": [5], "acked": [6]}}
+    with pytest.raises(ValueError, match="figure other has other values in column sent of timeline"):
+        columns([one, two, other])
 
 
 def test_the_page_has_every_figure_of_a_latency(plain: str) -> None:
@@ -264,7 +307,7 @@ def test_a_figure_of_what_is_not_believed_says_so(make: Make, plain: str) -> Non
     figure = text[text.index('<figure id="latency"') :].partition("</figure>")[0]
     assert "Not believed:</b> end-to-end latency p99" in figure
     assert 'class="is-doubted"' in figure
-    assert "Not believed" not in plain
+    assert "Not believed" not in Page(plain).text
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """What people read of a pipeline: on the screen, in summary.md, in the report and its figures; and result.json."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.report.conftest import faulty, told
-from tests.report.test_html import Page
+from tests.report.conftest import credited, faulty, scored, stepping, told
+from tests.report.test_html import Page, report
+from tests.report.test_redeliveries import redelivered
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.query import QUERY_TABLES
@@ -164,6 +166,13 @@ def test_reports_have_stages_and_life(make: Make) -> None:
     assert "wait for the batch" in markdown
     assert [row[2] for row in pipeline.life(result)] == ["started", "ready", "died", "started", "ready"]
     assert pipeline.life(result)[-1][3] == "6.00 s after its end"
+
+
+@pytest.mark.parametrize("changes", [(stepping, credited), (redelivered, scored), (piped,)])
+def test_nothing_else_has_the_id_of_a_part(make: Make, changes: tuple[Any, ...]) -> None:
+    """A link leads to one place."""
+    ids = [value for name, value in Page(report(make(*changes))).attributes if name == "id"]
+    assert [each for each, count in Counter(ids).items() if count > 1] == []
 
 
 def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:

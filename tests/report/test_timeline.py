@@ -134,17 +134,17 @@ def test_rebalances_are_marked_where_they_are_felt(drawn: Drawn, partitions: int
         tables["rebalances"] = [{"second": 2, "group": 0, "partitions": partitions}]
 
     figures = drawn(rebalance)
-    (cause,) = (row for row in figures["latency"].data["causes"] if row["cause"] == "rebalance")
+    (cause,) = (row for row in figures["latency"].data["latency_causes"] if row["cause"] == "rebalance")
     assert (cause["from"], cause["to"]) == (2, 3)
     assert cause["what"].startswith(f"rebalance: {moved} of ")
     assert cause["what"].endswith(" moved to another consumer")
-    assert "rebalance" not in {row["cause"] for row in figures["ack-latency"].data.get("causes", ())}
+    assert "rebalance" not in {row["cause"] for row in figures["ack-latency"].data.get("ack-latency_causes", ())}
 
 
 def test_pauses_by_a_policy_are_marked_on_the_latency(drawn: Drawn) -> None:
     """Beside those of collectors, each with a sign of its own."""
     figure = drawn(hysteresis)["latency"]
-    causes = [(row["cause"], row["from"], row["to"]) for row in figure.data["causes"]]
+    causes = [(row["cause"], row["from"], row["to"]) for row in figure.data["latency_causes"]]
     assert causes[0] == ("GC pause", -1.09, -1.0)
     assert ("producers paused", 3.0, 5.0) in causes
     (signs,) = layers(figure.spec(), "point")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.report.conftest import FACTS
+from tests.watch.looks import look
 
 from streamgauge.domain.errors import Interrupted
 from streamgauge.domain.folder.facts import Ending, RunFolder, parse_facts
@@ -51,6 +52,22 @@ def test_a_disk_that_may_become_full_is_told_before_anything_begins(
         running.run(request, told)
 
     assert [line[: len(begin)] for line, begin in zip(display.lines, said, strict=True)] == said
+
+
+@pytest.mark.parametrize(
+    ("rate", "kind"),
+    [("1k/s", "response"), ("RAMP_10_1k_10k_1m", "response"), ("max", "service"), ("closed", "service")],
+)
+def test_latencies_count_from_the_due_time_where_there_is_one(rate: str, kind: str) -> None:
+    """Also where a rate says no mean."""
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": rate}})
+    metrics = running.metrics_of(
+        Request(scenario, Path("runs"), [], Java(Path("java"), "17", 17)), "", 0, "streamgauge"
+    )
+    assert metrics
+    metrics.show(look())
+    kinds = {sample.labels["kind"] for each in metrics.collect() for sample in each.samples if "kind" in sample.labels}
+    assert kinds == {kind}
 
 
 def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(

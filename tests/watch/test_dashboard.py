@@ -57,6 +57,20 @@ def test_every_metric_is_shown_and_nothing_else() -> None:
     assert variables == {names.RUN.name}
 
 
+def test_what_a_run_comes_to_does_not_depend_on_how_often_rules_are_evaluated() -> None:
+    """Which is once in a minute by default, at full minutes; and rates are those of the measure phase."""
+    over_range = {
+        panel["title"]: target["expr"]
+        for panel in PANELS
+        for target in panel["targets"]
+        if "$__range:" in target["expr"]
+    }
+    assert len(over_range) == 3 + 3 + 3
+    for title, expression in over_range.items():
+        assert "[$__range:5s]" in expression
+        assert ('stage="measure"} == 1' in expression) == ("rate" in title)
+
+
 @pytest.mark.parametrize("panel", PANELS, ids=[panel["title"] for panel in PANELS])
 def test_a_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
     """Title, description, unit, a legend for each series, thresholds; queries of what the variables choose."""

@@ -45,6 +45,20 @@ def test_lines_come_now_and_then_and_warnings_once() -> None:
     assert [text.split("  ")[0] for text in written[3:]] == ["measure 15/60 s"]
 
 
+def test_each_worker_that_dies_is_told_once() -> None:
+    """The number in its name is no count; a count that reaches a thousand is the same warning."""
+    written: list[str] = []
+    lines = Lines(10_000.0, written.append)
+    for second, dead in enumerate([1, 2, 2], start=6):
+        workers = [WorkerLook(f"consumer-{at}", "consumer", at >= dead) for at in range(3)]
+        lines.show(replace(look(second), workers=[*look(second, failed=10 ** (second - 4)).workers, *workers]))
+    assert written == [
+        "warning: consumer-0 has died",
+        "warning: 100 messages failed",
+        "warning: consumer-1 has died",
+    ]
+
+
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with Quiet() as quiet:
         quiet.say("starting")

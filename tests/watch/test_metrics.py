@@ -63,7 +63,7 @@ def test_everything_is_counted(metrics: Metrics) -> None:
     assert found["streamgauge_received_messages_total", consumer] == 90
     assert found["streamgauge_received_bytes_total", consumer] == 9_000
     assert found["streamgauge_outstanding_messages", ()] == 7
-    assert found["streamgauge_target_messages_per_second", ()] == 10_000
+    assert found["streamgauge_target_messages_per_second", (("pace", "constant"),)] == 10_000
     assert found["streamgauge_stage", (("stage", "measure"),)] == 1
     assert found["streamgauge_stage", (("stage", "drain"),)] == 0
     assert found["streamgauge_worker_up", consumer] == 0
@@ -155,6 +155,14 @@ def test_a_load_without_a_schedule_has_service_times(metrics: Metrics) -> None:
     names = {name for name, _ in found}
     assert "streamgauge_received_messages_total" in names
     assert not names & {"streamgauge_target_messages_per_second", "streamgauge_sent_messages_total"}
+
+
+def test_what_a_look_cannot_tell_is_absent(metrics: Metrics) -> None:
+    """What is outstanding behind a pipeline; and a mean rate is told apart, for it does not tell what is due by now."""
+    metrics.show(replace(look(), reads_once=False, is_constant=False))
+    found = scraped(metrics)
+    assert "streamgauge_outstanding_messages" not in {name for name, _ in found}
+    assert found["streamgauge_target_messages_per_second", (("pace", "mean"),)] == 10_000
 
 
 def test_it_listens_on_loopback_and_stops(metrics: Metrics) -> None:

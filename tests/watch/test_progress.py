@@ -92,12 +92,13 @@ def healthy(second: float, **changes: Any) -> Look:
         (10_000.0, {"blocked_ns": SECOND // 10}, None),
         (None, {"blocked_ns": SECOND // 2}, None),
         (10_200.0, {}, "producers are 1,400 messages behind schedule"),
+        (10_200.0, {"is_constant": False}, None),
         (10_000.0, {"idle_ns": 6 * SECOND}, "the machine is 0 % idle"),
         (None, {"idle_ns": 6 * SECOND}, None),
     ],
 )
 def test_warnings_arise_at_their_bounds(asked: float | None, changes: dict[str, Any], warning: str | None) -> None:
-    """A load without a schedule is neither late nor too hungry."""
+    """A load without a schedule is neither late nor too hungry, and a mean rate does not tell what is due by now."""
     said = progress(asked, healthy(6), healthy(7, **changes), None)
     assert len(said.warnings) == (warning is not None)
     assert warning is None or said.warnings[0].startswith(warning)
@@ -118,6 +119,19 @@ def test_consumers_that_fall_behind_are_told_after_three_looks() -> None:
         [], [], [], ["consumers fall behind: 18,000 messages outstanding"],
         ["consumers fall behind: 24,000 messages outstanding"], [],
     ]  # fmt: skip
+
+
+def test_nothing_is_outstanding_where_not_each_message_is_received_once() -> None:
+    """As with two groups, of which one may read nothing: what is missing there does not follow from counts."""
+    said: RunProgress | None = None
+    before: Look | None = None
+    for second in range(6, 12):
+        now = look(second, second * 10_000, second * 5_000, reads_once=False)
+        said = progress(10_000.0, before, now, said)
+        before = now
+        assert (said.outstanding, said.warnings) == (None, ())
+    assert said is not None
+    assert "outstanding" not in in_one_line(said)
 
 
 def test_a_line_of_a_log() -> None:

@@ -11,8 +11,10 @@ from tests.waiting import until
 from tests.watch.looks import look
 
 from streamgauge.domain.look import Held
+from streamgauge.watch.metrics import names
 from streamgauge.watch.metrics.dashboard import dashboard
 from streamgauge.watch.metrics.endpoint import Metrics
+from streamgauge.watch.metrics.queries import over_range, rate
 from streamgauge.watch.metrics.rules import rules
 
 pytestmark = pytest.mark.prometheus
@@ -31,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """It has scraped two runs at the same time for some seconds: one held back by pauses, one by credit."""
     folder = tmp_path_factory.mktemp("prometheus")
     held = Held(20_000, paused=True), Held(5_000, in_use=10)
-    seconds = count(1)
+    seconds, sent = count(1), rate(names.SENT, "1m")
     with (
         Metrics(STRANGE, 100.0, scheduled=True) as one,
         Metrics("other", 100.0, scheduled=False) as other,
@@ -42,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
             second = next(seconds)
             for metrics, each in zip((one, other), held, strict=True):
                 metrics.show(look(second=second, held=each, lag=3, batches=True))
-            return all(running.values(name) for name in (RECORDED[0], RECORDED[-1]))
+            return all(running.values(each) for each in (RECORDED[0], RECORDED[-1], over_range("max_over_time", sent)))
 
         until(have_rates)
         yield running

@@ -58,7 +58,7 @@ HEALTHY = {
     of_run(names.FAILED, WORKER): "0x30",
     of_run(names.DROPPED, WORKER): "0x30",
     of_run(names.SENT, WORKER): "0+500x30",
-    of_run(names.TARGET): "100x30",
+    of_run(names.TARGET, ', pace="constant"'): "100x30",
     of_run(names.OUTSTANDING): "7x30",
     of_run(names.STAGE, ', stage="measure"'): "1x30",
     of_run(names.IDLE): "0+5x30",
@@ -75,13 +75,24 @@ BAD = {
     ),
     of_run(names.SENT, WORKER): ("0+450x30", "StreamgaugeBehindSchedule", "r sends 90% of its target rate"),
     of_run(names.OUTSTANDING): (
-        "0+50x30", "StreamgaugeConsumersFallBehind", "10% of what r sends is not received in time",
+        "0+50x30", "StreamgaugeConsumersFallBehind", "Outstanding messages of r grow at 10% of its send rate",
     ),
     f'{names.END_TO_END}_bucket{{{RUN}, le="0.5"}}': (
         "0x30", "StreamgaugeSlow", "End-to-end latency of r has a p99 of 1.985s",
     ),
     of_run(names.IDLE): ("0+0.2x30", "StreamgaugeMachineBusy", "h is 2% idle: CPU may be the bottleneck"),
 }  # fmt: skip
+ENDING = {of_run(names.STAGE, ', stage="measure"'): "0x30", of_run(names.STAGE, ', stage="ending"'): "1x30"}
+QUIET: list[dict[str, str]] = [
+    # During the analysis counters stand still.
+    ENDING | {of_run(names.IDLE): "5x30", of_run(names.SENT, WORKER): "500x30"},
+    # A burst is over, and the mean rate is not what is due.
+    {
+        of_run(names.TARGET, ', pace="constant"'): "_x30", of_run(names.TARGET, ', pace="mean"'): "100x30",
+        of_run(names.SENT, WORKER): "0+450x30",
+    },
+]  # fmt: skip
+"""What fires nothing."""
 
 
 @pytest.mark.prometheus
@@ -89,6 +100,7 @@ def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(tmp_path: Path
     """One bad thing at a time, and none."""
     (tmp_path / "rules.yml").write_text(rules(), encoding="utf-8")
     stories = [story(HEALTHY)]
+    stories += [story(HEALTHY | quiet) for quiet in QUIET]
     stories += [story({**HEALTHY, name: values}, **{alert: summary}) for name, (values, alert, summary) in BAD.items()]
     tests = {"rule_files": ["rules.yml"], "evaluation_interval": "5s", "tests": stories}
     (tmp_path / "tests.yml").write_text(yaml.safe_dump(tests), encoding="utf-8")

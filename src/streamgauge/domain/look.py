@@ -99,10 +99,6 @@ class Held:
     """Credit that is not free to be taken at once."""
 
 
-def _nothing() -> Int64s:
-    return np.zeros(BUCKETS, np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """The whole run at some moment. Times are monotonic; `ack`, `end_to_end`, `batch` are counts by live bucket."""
@@ -123,10 +119,14 @@ class Look:
     """Committed lag of the group that is furthest behind, as it was last sampled; None until then."""
     held: Held | None = None
     """None where nothing holds producers back."""
-    batch: Int64s = field(default_factory=_nothing)
+    batch: Int64s = field(default_factory=lambda: np.zeros(BUCKETS, np.int64))
     """From the first send of a batch to the report of all its messages; all zero without batches."""
     run: str = ""
     """Name of the run folder."""
+    is_constant: bool = True
+    """Whether messages are due at one constant rate; a mean rate does not tell how many are due by now."""
+    reads_once: bool = True
+    """Whether all that is sent is to be received once: by one group, from no pipeline, and nothing again."""
 
     def total(self, role: str, name: str) -> int:
         """Sum of a count over the workers of a role; what is None counts nothing."""
@@ -154,6 +154,6 @@ class Look:
 
     @property
     def outstanding(self) -> int | None:
-        """Sent and not yet received; None where nothing is sent or nobody consumes."""
-        roles = {worker.role for worker in self.workers}
-        return max(0, self.sent - self.failed - self.received) if {"producer", "consumer"} <= roles else None
+        """Sent and not yet received; None where nothing is sent, nobody consumes, or not each message once."""
+        is_known = self.reads_once and {"producer", "consumer"} <= {worker.role for worker in self.workers}
+        return max(0, self.sent - self.failed - self.received) if is_known else None

@@ -100,7 +100,7 @@ def metrics_of(request: Request, address: str, port: int | None, names: str) -> 
     if port is None:
         return None
     target_rate, chosen = request.target_per_second, cast("MetricNames", names)
-    scheduled = target_rate is not None
+    scheduled = request.scenario.load is not None and request.scenario.load.has_schedule
     return Metrics(request.scenario.name, target_rate, scheduled=scheduled, address=address, port=port, names=chosen)
 
 

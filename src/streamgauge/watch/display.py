@@ -1,14 +1,16 @@
 """Who tells the user what goes on: a live view on a terminal, lines in a pipe, or nobody."""
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from streamgauge.domain.look import Look
 from streamgauge.watch.progress import RunProgress, in_one_line, progress
 
 LINE_SECONDS = 10.0
 """Between two lines of a log; a warning comes at once."""
+_NUMBER: Final = re.compile(r"(?<![\w-])\d[\d,.]*")
 
 
 class Display(AbstractContextManager["Display"], Protocol):
@@ -108,5 +110,5 @@ class Unfailing:
 
 
 def _kind(warning: str) -> str:
-    """A warning without its numbers: the same one again is not new."""
-    return "".join(character for character in warning if not character.isdigit())
+    """A warning without its numbers: the same one again is not new. A digit in a name is no number."""
+    return _NUMBER.sub("", warning)

@@ -130,7 +130,7 @@ def _of_producers(target_rate: float | None, before: Look, now: Look, seconds: f
     if producers and blocked_ns / producers / NS_PER_SECOND > BLOCKED_SHARE * seconds and target_rate is not None:
         share = blocked_ns / producers / NS_PER_SECOND / seconds
         found.append(f"the client's queue was full {percent(min(1.0, share))} of the time: the system is too slow")
-    if target_rate is not None and now.start_ns is not None and now.end_ns is not None:
+    if target_rate is not None and now.is_constant and now.start_ns is not None and now.end_ns is not None:
         due = target_rate * (min(now.at_ns, now.end_ns) - now.start_ns) / NS_PER_SECOND
         # A policy that holds messages back does what it is there for.
         if due - now.sent > target_rate * BEHIND_SECONDS and now.held is None:

@@ -10,6 +10,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.look import Held, Look, Stage, WorkerLook
 from streamgauge.engine.board import Cell, Slot, State
+from streamgauge.engine.observe.sample import Lives, Watched
 from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.produce.throttle import SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
@@ -24,12 +25,14 @@ class Observed:
     pid: int
     rows: tuple[int, ...] = ()
     exit_code: int | None = None
-    """How it ended; None while it runs."""
+    """How it ended; None while it runs, and of a process that is no worker."""
+    is_gone: bool = False
+    """Whether a process that is no worker does not run any more: nobody knows how it ended."""
 
     @property
     def alive(self) -> bool:
         """Whether it runs, or ended in order."""
-        return self.exit_code in (None, 0)
+        return self.exit_code in (None, 0) and not self.is_gone
 
 
 @dataclass(slots=True)
@@ -43,7 +46,20 @@ class Observer:
     """What holds producers back; None for nothing."""
     run: str = ""
     """Name of the run folder."""
+    is_constant: bool = True
+    """Whether messages are due at one constant rate."""
+    reads_once: bool = True
+    """Whether all that is sent is to be received once."""
     _processes: dict[int, psutil.Process] = field(default_factory=dict)
+    _lives: Lives = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lives = Lives(self.board)
+
+    def others(self, watched: Sequence[Watched]) -> list[Observed]:
+        """Processes that are no workers, as they are now: a broker that was started again is another one."""
+        living = [self._lives.now(each) for each in watched]
+        return [Observed(each.name, each.role, each.pid, is_gone=not self._runs(each.pid)) for each in living]
 
     def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
         """The run as it is now."""
@@ -65,6 +81,8 @@ class Observer:
             held=self._held(observed),
             batch=_counted(self.board.batches, observed, "producer"),
             run=self.run,
+            is_constant=self.is_constant,
+            reads_once=self.reads_once,
         )
 
     def _held(self, observed: Sequence[Observed]) -> Held | None:
@@ -107,10 +125,22 @@ class Observer:
     def _cpu_ns(self, pid: int) -> int | None:
         """Processor time of a process so far; None when it is gone."""
         try:
-            times = self._processes.setdefault(pid, psutil.Process(pid)).cpu_times()
+            times = self._process(pid).cpu_times()
         except psutil.Error:
             return None
         return round((times.user + times.system) * NS_PER_SECOND)
+
+    def _runs(self, pid: int) -> bool:
+        """Whether a process is there; one that nobody has waited for is not."""
+        try:
+            process = self._process(pid)
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+    def _process(self, pid: int) -> psutil.Process:
+        """The process that had this id when it was first seen; raises psutil.Error when it is gone."""
+        return self._processes.setdefault(pid, psutil.Process(pid))
 
 
 def _counted(cells: Int64s, observed: Sequence[Observed], role: str) -> Int64s:

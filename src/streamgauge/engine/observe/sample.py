@@ -43,6 +43,25 @@ class Watched:
 
 
 @dataclass(slots=True)
+class Lives:
+    """Tells which process a broker is now that may have been started again: each of its lives has a name of its own."""
+
+    board: Board
+    _known: dict[int, list[int]] = field(default_factory=dict)
+    """Process ids of each broker that was started again, by its cell."""
+
+    def now(self, watched: Watched) -> Watched:
+        """The process that this one is now; the same where it never is another."""
+        pid = 0 if watched.cell is None else self.board.control.item(watched.cell)
+        if watched.cell is None or pid == 0:
+            return watched
+        lives = self._known.setdefault(watched.cell, [])
+        if pid not in lives:
+            lives.append(pid)
+        return Watched(f"{watched.name}.{lives.index(pid) + 2}", watched.role, pid)
+
+
+@dataclass(slots=True)
 class Sampler:
     """Looks every half second until the run is over."""
 
@@ -60,8 +79,10 @@ class Sampler:
     """Those of a process, and whether their context switches are looked at."""
     _processes: dict[str, psutil.Process] = field(default_factory=dict)
     _threads: dict[str, Threads] = field(default_factory=dict)
-    _lives: dict[int, list[int]] = field(default_factory=dict)
-    """Process ids of each broker that was started again, by its cell."""
+    _lives: Lives = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lives = Lives(self.board)
 
     def run(self) -> None:
         """Sample on an absolute schedule until the supervisor wants the end."""
@@ -80,8 +101,7 @@ class Sampler:
         self.sink.append(columns_of(rows), len(rows))
 
     def _process_row(self, watched: Watched) -> ProcessRow | None:
-        if watched.cell is not None:
-            watched = self._living(watched, watched.cell)
+        watched = self._lives.now(watched)
         try:
             numbers = process_row(self._processes.setdefault(watched.name, psutil.Process(watched.pid)), self.now_ns)
         except psutil.Error:
@@ -99,16 +119,6 @@ class Sampler:
             numbers["blocked_ns"] = int(slots[:, Slot.BLOCKED_NS].max()) if watched.role == "producer" else None
             numbers["poll_gap_ns"] = max(gap_of_last_second(slot, numbers["at_ns"] or 0) for slot in slots)
         return watched.name, watched.role, numbers
-
-    def _living(self, watched: Watched, cell: int) -> Watched:
-        """The process that a broker is now: each of its lives has a name of its own."""
-        pid = self.board.control.item(cell)
-        if pid == 0:
-            return watched
-        lives = self._lives.setdefault(cell, [])
-        if pid not in lives:
-            lives.append(pid)
-        return Watched(f"{watched.name}.{lives.index(pid) + 2}", watched.role, pid)
 
 
 def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str, int | None]:

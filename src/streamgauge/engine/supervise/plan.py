@@ -7,17 +7,20 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.folder.facts import Ending, Phase, WorkerFacts
+from streamgauge.engine.observe.looks import Observer
 from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.clients import OpenOffsets
 from streamgauge.engine.ports.disks import StoringBroker
 from streamgauge.engine.ports.links import Links
 from streamgauge.engine.ports.rows import OpenSink
+from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.supervise.faults.roles import NO_ROLES, Roles
 from streamgauge.engine.supervise.faults.targets import watched_brokers
 from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob, ReplicasJob, TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
+from streamgauge.workload.pacing import ConstantPacer
 
 PROXY: Final = "proxy"
 """The role of the process that carries links."""
@@ -90,6 +93,20 @@ class Plan:
         """Processes to look at that are no workers of this run."""
         links = [Watched("links", PROXY, self.network.pid)] if self.network else []
         return watched_brokers(self.brokers) + links
+
+    def observer(self, board: Board) -> Observer:
+        """Who takes looks at this run."""
+        members = [member for job in self.producers for member in job.members]
+        groups = {member.group for job in self.consumers for member in job.members}
+        again = bool(self.trackers) or any(job.redelivers for job in self.consumers)
+        return Observer(
+            board,
+            self.warmup_ns,
+            self.backpressure,
+            self.run.name,
+            is_constant=all(isinstance(member.sending.pacer, ConstantPacer) for member in members),
+            reads_once=len(groups) <= 1 and self.query is None and not again,
+        )
 
     @property
     def redelivers(self) -> bool:

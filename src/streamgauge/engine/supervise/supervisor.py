@@ -80,7 +80,7 @@ class Supervisor:
         plan, board = self.plan, self._board
         # Until it was sampled, lag is not known.
         board.control[Cell.LAG] = NULL_INT64
-        self._observer = Observer(board, plan.warmup_ns, plan.backpressure, plan.run.name) if self.watch else None
+        self._observer = plan.observer(board) if self.watch else None
         with contextlib.closing(self.launcher):
             try:
                 self._start()
@@ -152,7 +152,7 @@ class Supervisor:
                 Observed(each.name, each.role, each.process.pid, each.rows, each.process.poll())
                 for each in self._workers.each
             ]
-            observed += [Observed(other.name, other.role, other.pid) for other in self._others]
+            observed += self._observer.others(self._others)
             self.watch(self._observer.look(stage, observed, self.now_ns()))
 
     def _run_load(self) -> None:

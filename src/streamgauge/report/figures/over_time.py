@@ -69,8 +69,9 @@ def rates(source: FigureSource) -> Figure:
     if target and is_flat(source, target):
         return _differences(source, Figure(name, title, about, section="overview"), target)
     limits = thresholds(source, {f"throughput.{stage}_per_second": stage for stage in RATES}, unit="/s")
-    chart = _lines(source, series, [color_of(each) for each in series], "messages/s", dashed=["target"], limits=limits)
-    data = {**over_time(source, series), **_named(limits)}
+    colors = [color_of(each) for each in series]
+    chart = _lines(source, name, series, colors, "messages/s", dashed=["target"], limits=limits)
+    data = {**over_time(source, series), **_named(name, limits)}
     return Figure(name, title, about + _points(source), chart, data, section="overview")
 
 
@@ -100,16 +101,10 @@ def _differences(source: FigureSource, figure: Figure, target: float) -> Figure:
     ]
     shown = [abs(row[each]) for row in rows for each in series if row[each] is not None]
     most = max(LEAST_DIFFERENCE, *shown, *(abs(row["limit"]) for row in limits))
-    chart = _lines(
-        source,
-        series,
-        [color_of(stage) for stage in stages],
-        "difference from target, %",
-        prefix=_DIFFERENCE,
-        limits=limits,
-        scale=alt.Scale(domain=[-most, most], nice=FEW_TICKS),
-    )
-    data = {TIMELINE: rows, **phases_of(source), **_named(limits)}
+    colors, scale = [color_of(stage) for stage in stages], alt.Scale(domain=[-most, most], nice=FEW_TICKS)
+    unit = "difference from target, %"
+    chart = _lines(source, figure.name, series, colors, unit, prefix=_DIFFERENCE, limits=limits, scale=scale)
+    data = {TIMELINE: rows, **phases_of(source), **_named(figure.name, limits)}
     return replace(figure, about=about + _points(source), chart=chart, data=data)
 
 
@@ -119,8 +114,10 @@ def _difference(row: Row, stage: str, target: float) -> float | None:
     return None if value is None else rounded(100 * (value / target - 1))
 
 
-def _named(limits: Sequence[Row]) -> dict[str, Sequence[Row]]:
-    return {THRESHOLDS: limits} if limits else {}
+def _named(name: str, limits: Sequence[Row], causes: Sequence[Row] = ()) -> dict[str, Sequence[Row]]:
+    """The data of what a figure draws across its lines, as far as there are any, by names that no other figure has."""
+    data = {f"{name}{CAUSES}": causes, f"{name}{THRESHOLDS}": limits}
+    return {each: rows for each, rows in data.items() if rows}
 
 
 def outstanding(source: FigureSource) -> Figure:
@@ -132,7 +129,7 @@ def outstanding(source: FigureSource) -> Figure:
     if not series:
         missing = _nothing(source, "only runs that produce and consume have them")
         return Figure(name, title, about, missing=missing, section="lag")
-    lines = _lines(source, series, [color_of("outstanding")], "messages", data=AT_ENDS)
+    lines = _lines(source, name, series, [color_of("outstanding")], "messages", data=AT_ENDS)
     repeated = "Lag over time shows the same line, in more detail." if source.rows("outstanding") else None
     step = seconds_per_point(len(source.result.timeline))
     ends = [{"s": row["s"] + step, "outstanding": row["outstanding"]} for row in source.timeline]
@@ -166,10 +163,10 @@ def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
     colors = [color_of(each.rsplit(" ", 1)[1]) for each in series]
     limits = [row for kind in KINDS for row in _latency_thresholds(source, path, kind)]
     lines = _lines(
-        source, series, colors, "latency, ms", prefix=f"{words} ", dashed=service, log=True, causes=causes,
+        source, name, series, colors, "latency, ms", prefix=f"{words} ", dashed=service, log=True, causes=causes,
         limits=limits,
     )  # fmt: skip
-    data = {**over_time(source, series), **({CAUSES: causes} if causes else {}), **_named(limits)}
+    data = {**over_time(source, series), **_named(name, limits, causes)}
     return Figure(name, title, about + _points(source), lines, data)
 
 
@@ -197,7 +194,7 @@ def moving(source: FigureSource) -> Figure:
         for row in source.timeline
     ]
     colors = [color_of(_in_legend(each)) for each in names]
-    lines = _lines(source, list(shown.values()), colors, "latency, ms", prefix="moving ", log=True)
+    lines = _lines(source, name, list(shown.values()), colors, "latency, ms", prefix="moving ", log=True)
     about = f"{PATHS[path].capitalize()} {kind} time. {about}"
     return Figure(
         name, title, about + _points(source), lines, {TIMELINE: timeline, **phases_of(source)}, section="latency"
@@ -224,12 +221,13 @@ def schedule_delay(source: FigureSource) -> Figure:
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
     colors = [color_of(each.removeprefix("delay ")) for each in series]
-    lines = _lines(source, series, colors, "delay, ms", prefix="delay ", log=True)
+    lines = _lines(source, name, series, colors, "delay, ms", prefix="delay ", log=True)
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
 def _lines(
     source: FigureSource,
+    name: str,
     series: Sequence[str],
     colors: Sequence[str],
     unit: str,
@@ -242,7 +240,7 @@ def _lines(
     scale: alt.Scale | None = None,
     data: str = TIMELINE,
 ) -> alt.LayerChart:
-    """One line for each series of the timeline, over the shade of what is not measured.
+    """One line for each series of the timeline, over the shade of what is not measured, in the figure of that name.
 
     All series begin with `prefix`, which the legend leaves out. They are columns of `data`.
     """
@@ -271,7 +269,8 @@ def _lines(
         )
         .add_params(chosen)
     )
-    chart = over_phases(source, *cause_marks(causes), *threshold_marks(THRESHOLDS, limits), lines)
+    across = [*cause_marks(f"{name}{CAUSES}", causes), *threshold_marks(f"{name}{THRESHOLDS}", limits)]
+    chart = over_phases(source, *across, lines)
     sized: alt.LayerChart = chart.properties(height=PANEL_HEIGHT)
     return sized
 

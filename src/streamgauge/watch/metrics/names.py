@@ -41,7 +41,9 @@ STAGE: Final = _gauge(
     "stage", "1 for the current stage of the run, 0 for the others; ending lasts until the report is written.",
     ("stage",),
 )  # fmt: skip
-TARGET: Final = _gauge("target_messages_per_second", "Target rate; absent without one.")
+TARGET: Final = _gauge(
+    "target_messages_per_second", "Target rate; absent without one. `pace` is constant, or mean for a shape.", ("pace",)
+)
 
 SENT: Final = _counter("sent_messages", "Messages handed to the Kafka client.")
 ACKED: Final = _counter("acked_messages", "Messages acknowledged by the broker.")
@@ -54,7 +56,10 @@ ACK: Final = _histogram("ack", "From the due time, or the send without a schedul
 END_TO_END: Final = _histogram("end_to_end", "From the due time, or the send without a schedule, to the receipt.")
 SEND_BATCH: Final = _histogram("send_batch", "From the first send of a batch to the last report of its messages.")
 
-OUTSTANDING: Final = _gauge("outstanding_messages", "Messages sent and not yet received.")
+OUTSTANDING: Final = _gauge(
+    "outstanding_messages",
+    "Messages sent and not yet received; absent with several groups, a pipeline or redelivery.",
+)
 LAG: Final = _gauge(
     "committed_lag_messages", "Log end minus committed offset, last sample of the consumer group with the most lag."
 )
@@ -64,7 +69,7 @@ PAUSED: Final = _gauge("producers_paused", "1 while hysteresis pauses the produc
 IN_USE: Final = _gauge("credit_in_use_messages", "Credit in use.")
 QUEUE_FULL: Final = _counter("queue_full_seconds", "Time that a producer was blocked by a full client queue.")
 
-UP: Final = _gauge("worker_up", "1 while a worker runs or after it exited normally, 0 after it died.", WORKER_LABELS)
+UP: Final = _gauge("worker_up", "1 while it runs or after a worker exited normally, 0 after it died.", WORKER_LABELS)
 CLIENTS: Final = _gauge("worker_clients", "Producers or consumers in a worker process.", WORKER_LABELS)
 DONE: Final = _gauge("worker_clients_done", "Producers or consumers in it that have finished.", WORKER_LABELS)
 DROPPED: Final = _counter("dropped_rows", "Rows that a worker could not write: the recording is incomplete.")

@@ -2,11 +2,14 @@
 
 from typing import Final
 
-from streamgauge.watch.metrics.names import RUN_LABELS, Name
+from streamgauge.watch.metrics.names import RUN_LABELS, STAGE, Name
 
 BY_RUN: Final = ", ".join(RUN_LABELS)
 CHOSEN: Final = ", ".join(f'{label}=~"${label}"' for label in RUN_LABELS)
 """Selects what is chosen by the variables of the dashboard, which are named like the labels."""
+
+STEP: Final = "5s"
+"""How often the values of an expression are looked at, over the time range of the dashboard."""
 
 
 def series(name: Name, select: str = "", suffix: str = "") -> str:
@@ -43,6 +46,12 @@ def share(part: str, whole: str) -> str:
     return f"{part} / {whole}"
 
 
+def in_stage(stage: str, select: str = "") -> str:
+    """What follows `and` or `unless`: the runs that are in this stage."""
+    chosen = ", ".join(filter(None, (select, f'stage="{stage}"')))
+    return f"on ({BY_RUN}) {series(STAGE, chosen)} == 1"
+
+
 def final(name: Name, select: str = "") -> str:
     """The last value in the time range of the dashboard, also after the run."""
     return f"sum by ({BY_RUN}) (last_over_time({series(name, select)}[$__range]))"
@@ -50,9 +59,14 @@ def final(name: Name, select: str = "") -> str:
 
 def over_range(function: str, expression: str) -> str:
     """A function like `max_over_time` of an expression over the time range of the dashboard."""
-    return f"{function}(({expression})[$__range:])"
+    return f"{function}({_over_range(expression)})"
 
 
 def quantile_over_range(share: float, expression: str) -> str:
     """A quantile of the values of an expression over the time range of the dashboard."""
-    return f"quantile_over_time({share:g}, ({expression})[$__range:])"
+    return f"quantile_over_time({share:g}, {_over_range(expression)})"
+
+
+def _over_range(expression: str) -> str:
+    # Without a step Prometheus would look once in a minute, at full minutes of the clock, and a run may have only one.
+    return f"({expression})[$__range:{STEP}]"

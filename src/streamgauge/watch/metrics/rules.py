@@ -7,7 +7,7 @@ import yaml
 
 from streamgauge.watch.metrics import names
 from streamgauge.watch.metrics.names import Name
-from streamgauge.watch.metrics.queries import BY_RUN, mean, quantile, rate, share, summed
+from streamgauge.watch.metrics.queries import BY_RUN, in_stage, mean, quantile, rate, series, share, summed
 
 WINDOW: Final = "1m"
 RATES: Final = (names.SENT, names.ACKED, names.FAILED, names.RECEIVED, names.ACKED_BYTES, names.RECEIVED_BYTES)
@@ -41,7 +41,9 @@ def recorded_latency(name: Name, figure: str) -> str:
 
 
 def _alerts() -> tuple[AlertRule, ...]:
-    measuring = f'on ({BY_RUN}) {names.STAGE}{{stage="measure"}} == 1'
+    measuring = in_stage("measure")
+    # A mean rate does not tell how many messages are due in a minute.
+    steady = series(names.TARGET, 'pace="constant"')
     rising = f"deriv({names.OUTSTANDING}[{WINDOW}]) / on ({BY_RUN}) {recorded_rate(names.SENT)} > {RISING_SHARE:g}"
     idle = share(rate(names.IDLE, WINDOW), summed(names.CORES))
     return (
@@ -65,7 +67,7 @@ def _alerts() -> tuple[AlertRule, ...]:
         ),
         AlertRule(
             "StreamgaugeBehindSchedule",
-            f"({recorded_rate(names.SENT)} / on ({BY_RUN}) {names.TARGET} < {BEHIND_SHARE:g}) and {measuring}",
+            f"({recorded_rate(names.SENT)} / on ({BY_RUN}) {steady} < {BEHIND_SHARE:g}) and {measuring}",
             "warning",
             "{{ $labels.run }} sends {{ $value | humanizePercentage }} of its target rate",
             "30s",
@@ -86,7 +88,7 @@ def _alerts() -> tuple[AlertRule, ...]:
         ),
         AlertRule(
             "StreamgaugeMachineBusy",
-            f"{idle} < {IDLE_SHARE:g}",
+            f"({idle} < {IDLE_SHARE:g}) and {measuring}",
             "warning",
             "{{ $labels.host }} is {{ $value | humanizePercentage }} idle: CPU may be the bottleneck",
             "30s",

@@ -59,7 +59,8 @@ def families(subject: Subject, look: Look) -> Iterator[Metric]:
 
 def _samples(subject: Subject, look: Look) -> Iterator[tuple[Name, Iterable[LabelledValue]]]:
     yield names.STAGE, [((stage,), float(stage == look.stage)) for stage in names.STAGES]
-    yield names.TARGET, _single(subject.target_rate)
+    pace = "constant" if look.is_constant else "mean"
+    yield names.TARGET, [] if subject.target_rate is None else [((pace,), subject.target_rate)]
     yield from _messages(look.workers)
     yield names.OUTSTANDING, _single(look.outstanding)
     yield names.LAG, _single(look.lag)

@@ -9,6 +9,7 @@ from streamgauge.watch.metrics.queries import (
     BY_RUN,
     CHOSEN,
     final,
+    in_stage,
     mean,
     over_range,
     quantile,
@@ -59,13 +60,13 @@ def _overview() -> PanelRow:
 
 def _figures(title: str, name: Name) -> list[Panel]:
     """What the rate of a run comes to, over the time range of the dashboard."""
-    by_minute = rate(name, MINUTE, CHOSEN)
-    most = "95 % of the rates over one minute are at most this."
+    # Before the load and during the analysis, when counters stand still, the run has no rate.
+    by_minute = f"{rate(name, MINUTE, CHOSEN)} and {in_stage('measure', CHOSEN)}"
+    most = "95 % of the rates over one minute are at most this, in the measure phase."
+    highest, average = (over_range(f"{each}_over_time", by_minute) for each in ("max", "avg"))
     return [
-        number(f"{title}, highest", "Highest rate over one minute.", "cps", over_range("max_over_time", by_minute)),
-        number(
-            f"{title}, average", "Mean of the rates over one minute.", "cps", over_range("avg_over_time", by_minute)
-        ),
+        number(f"{title}, highest", "Highest rate over one minute, in the measure phase.", "cps", highest),
+        number(f"{title}, average", "Mean of the rates over one minute, in the measure phase.", "cps", average),
         number(f"{title}, 95 % quantile", most, "cps", quantile_over_range(0.95, by_minute)),
     ]
 
@@ -154,8 +155,10 @@ def _workers() -> PanelRow:
     def cpu(by: str, legend: str) -> PanelQuery:
         return PanelQuery(rate(names.CPU, SPAN, CHOSEN, by), legend)
 
-    idle = PanelQuery(share(rate(names.IDLE, SPAN, CHOSEN), summed(names.CORES, CHOSEN)))
-    about_idle = "Share of the CPU time of all cores that was idle."
+    # The last look is taken before the analysis, during which nothing is known.
+    known = f"unless {in_stage('ending', CHOSEN)}"
+    idle = PanelQuery(f"{share(rate(names.IDLE, SPAN, CHOSEN), summed(names.CORES, CHOSEN))} {known}")
+    about_idle = "Share of the CPU time of all cores that was idle, until the analysis begins."
     done = PanelQuery(summed(names.DONE, CHOSEN, BY_ROLE), ROLE)
     return PanelRow(
         "Workers and machine",

@@ -9,7 +9,8 @@ from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.report.figures.drawing.figure import FigureSource, Row, tip
 from streamgauge.report.figures.drawing.theme import INK
 
-CAUSES: Final = "causes"
+CAUSES: Final = "_causes"
+"""How the data of the marks of a figure end, after its name: each figure has marks of its own."""
 GC, REBALANCED, PAUSED = "GC pause", "rebalance", "producers paused"
 _SHAPES: Final = {GC: "triangle-up", REBALANCED: "diamond", PAUSED: "square"}
 GC_FROM_MS: Final = 10.0
@@ -49,14 +50,14 @@ def pauses_as_causes(spans: Sequence[Row]) -> list[Row]:
     return [{**span, "cause": PAUSED, "what": f"{PAUSED} by the policy"} for span in spans]
 
 
-def cause_marks(causes: Sequence[Row]) -> list[alt.Chart]:
+def cause_marks(data: str, causes: Sequence[Row]) -> list[alt.Chart]:
     """A sign on the time axis where each cause begins, and a bar for as long as it lasts."""
     if not causes:
         return []
     known = [cause for cause in _SHAPES if any(row["cause"] == cause for row in causes)]
     tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
     x = alt.X("from:Q", scale=alt.Scale(nice=False))
-    base = alt.Chart(alt.NamedData(CAUSES)).encode(x, y=alt.value("height"), tooltip=tips)
+    base = alt.Chart(alt.NamedData(data)).encode(x, y=alt.value("height"), tooltip=tips)
     bar = base.mark_rule(strokeWidth=4, color=INK, opacity=0.5).encode(alt.X2("to:Q"))
     scale = alt.Scale(domain=known, range=[_SHAPES[cause] for cause in known])
     shape = alt.Shape("cause:N", scale=scale, title=None, legend=alt.Legend(orient="top", symbolType=""))

@@ -12,7 +12,8 @@ from streamgauge.report.figures.drawing.theme import DOTTED, INK, color_of
 from streamgauge.result.model.verdict import ExpectationResult
 from streamgauge.scenario.model.expectations import Bound, parse_bound
 
-THRESHOLDS: Final = "thresholds"
+THRESHOLDS: Final = "_thresholds"
+"""How the data of the lines of a figure end, after its name: each figure has lines of its own."""
 _SIGNS: Final = frozenset({"<", "<=", ">", ">="})
 
 

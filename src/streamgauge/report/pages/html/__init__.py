@@ -2,9 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, Final
 
 import yaml
@@ -15,7 +16,7 @@ from streamgauge.domain.text.numbers import facts, moment
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
-from streamgauge.report.pages.html.charts import columns, placed, specs
+from streamgauge.report.pages.html.charts import columns, doubt_of, placed, specs
 from streamgauge.report.pages.html.library import bundle
 from streamgauge.report.pages.html.tables import (
     delivery_tables,
@@ -49,9 +50,11 @@ _DIAGNOSED: Final = frozenset(
 def to_html(result: Result, figures: Sequence[Figure]) -> str:
     """The report of one result. Everything that came from outside is escaped."""
     verdict = result.verdict
+    drawn = [figure for figure in figures if figure.missing is None]
     return page_of(
         "report.j2",
-        [figure for figure in figures if figure.missing is None],
+        drawn,
+        {figure.name: doubt_of(result, figure) for figure in drawn},
         run=result.run,
         judgement=belief.judgement(result),
         parts=belief.parts(result),
@@ -66,11 +69,16 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
     )
 
 
-def page_of(template: str, drawn: Sequence[Figure], **told: Any) -> str:
-    """A page with these figures, whose data and scripts are in it. The template escapes what is told."""
+def page_of(
+    template: str, drawn: Sequence[Figure], doubts: Mapping[str, str] = MappingProxyType({}), **told: Any
+) -> str:
+    """A page with these figures, whose data and scripts are in it. The template escapes what is told.
+
+    `doubts` says by the name of a figure what of it is not believed.
+    """
     # Our own code, and that of a library; nothing in it comes from outside.
     library = Markup(bundle())  # noqa: S704
-    return scripted(template, _SCRIPTS, specs=specs(drawn), data=columns(drawn), bundle=library, **told)
+    return scripted(template, _SCRIPTS, specs=specs(drawn, doubts), data=columns(drawn), bundle=library, **told)
 
 
 def scripted(template: str, scripts: Sequence[str], **told: Any) -> str:

@@ -8,21 +8,11 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from streamgauge.report.figures.drawing.causes import CAUSES
-from streamgauge.report.figures.drawing.figure import (
-    ANNOTATIONS,
-    PHASES,
-    SMALLEST_TEXT,
-    TIME_FROM,
-    Figure,
-    FigureSection,
-)
+from streamgauge.report.figures.drawing.figure import SMALLEST_TEXT, TIME_FROM, Figure, FigureSection
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
 
-BEHIND: Final = (PHASES, ANNOTATIONS, CAUSES)
-"""Data that are drawn behind many figures; no figure has them as its table."""
 VARIANTS: Final = {
     "latency": {"path": {"ack": "ack-latency"}},
     "cpu": {"group": {"worker": "cpu-processes"}},
@@ -54,8 +44,6 @@ class Placed:
 
     figure: Figure
     doubt: str
-    tables: Sequence[str]
-    """Names of the data that it has as tables."""
 
     @property
     def small(self) -> bool:
@@ -67,28 +55,26 @@ def placed(result: Result, figures: Sequence[Figure], section: FigureSection) ->
     """The figures of one section: those that are drawn, then those that are folded, then those that are missing."""
     here = [figure for figure in figures if figure.section == section]
     order = sorted(here, key=lambda figure: (figure.missing is not None, figure.nothing_new is not None))
-    return [Placed(figure, _doubt(result, figure), _tables(figure)) for figure in order]
+    return [Placed(figure, doubt_of(result, figure)) for figure in order]
 
 
 def as_placed(figures: Sequence[Figure]) -> list[Placed]:
     """Figures of several runs: those that are drawn, then those that are missing."""
     order = sorted(figures, key=lambda figure: figure.missing is not None)
-    return [Placed(figure, "", _tables(figure)) for figure in order]
+    return [Placed(figure, "") for figure in order]
 
 
-def _doubt(result: Result, figure: Figure) -> str:
+def doubt_of(result: Result, figure: Figure) -> str:
+    """What of a figure is not believed; empty for nothing."""
     shows = _ABOUT.get(figure.name)
     return belief.doubted(result.trust, shows) if shows else ""
 
 
-def _tables(figure: Figure) -> list[str]:
-    return [name for name in figure.data if name not in BEHIND]
-
-
-def specs(figures: Sequence[Figure]) -> Markup:
-    """The look of all charts, and each with the names of its data and their columns."""
+def specs(figures: Sequence[Figure], doubts: Mapping[str, str]) -> Markup:
+    """The look of all charts, and each with its words, what is not believed, and the names of its data and columns."""
     look = {**page_config(), **_TEXT}
-    return _script({"look": look, "figures": {figure.name: _drawing(figure) for figure in figures}})
+    drawings = {figure.name: _drawing(figure, doubts.get(figure.name, "")) for figure in figures}
+    return _script({"look": look, "figures": drawings})
 
 
 _TEXT: Final = {
@@ -99,23 +85,29 @@ _TEXT: Final = {
 }
 
 
-def _drawing(figure: Figure) -> dict[str, Any]:
+def _drawing(figure: Figure, doubt: str) -> dict[str, Any]:
     names = {name: list(rows[0]) if rows else [] for name, rows in figure.data.items()}
     spec = sized(figure.spec(), width="container", config={})
     over_time = any(param["name"] == TIME_FROM for param in spec.get("params", ()))
     del spec["config"]
-    drawing = {"title": figure.title, "spec": spec, "names": names, "overTime": over_time}
-    return {**drawing, "variants": VARIANTS.get(figure.name, {})}
+    told = {"title": figure.title, "about": figure.about, "doubt": doubt}
+    return {**told, "spec": spec, "names": names, "overTime": over_time, "variants": VARIANTS.get(figure.name, {})}
 
 
 def columns(figures: Sequence[Figure]) -> Markup:
-    """All data of all figures, each once, column by column: the names of columns are not repeated in every row."""
+    """All data of all figures, each once, column by column: the names of columns are not repeated in every row.
+
+    Raises ValueError where figures have different values in a column of one name: the page would show some of them
+    with those of others.
+    """
     together: dict[str, dict[str, list[Any]]] = {}
     for figure in figures:
         for name, rows in figure.data.items():
             known = together.setdefault(name, {})
-            new = [column for column in (rows[0] if rows else ()) if column not in known]
-            known |= {column: [row[column] for row in rows] for column in new}
+            for column in rows[0] if rows else ():
+                values = [row[column] for row in rows]
+                if known.setdefault(column, values) != values:
+                    raise ValueError(f"figure {figure.name} has other values in column {column} of {name}")
     return _script(together)
 
 

@@ -64,7 +64,8 @@ function takeOver(spec) {
     delete encoding.tooltip;
     // The library knows no dashes of areas, and would complain.
     if (markOf(unit) === "area") delete encoding.strokeDash;
-    if (encoding.opacity?.condition) delete encoding.opacity;
+    // The page has a legend of its own; what depends on the data stays.
+    if ([encoding.opacity?.condition ?? []].flat().some(each => each.param)) delete encoding.opacity;
     for (const channel of ["color", "strokeDash", "shape"])
       if (hasEntries(encoding[channel])) encoding[channel].legend = null;
     if (hasEntries(color)) {

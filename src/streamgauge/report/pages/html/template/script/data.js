@@ -11,10 +11,14 @@ function rows(figure, name) {
   return Array.from({length}, (_, at) => Object.fromEntries(names.map(column => [column, data[name][column][at]])));
 }
 
-/** Rows of a data set whatever figure shows them; none where the page has none. */
-function rowsOf(name) {
-  const figure = Object.keys(drawings).find(each => name in drawings[each].names);
-  return figure ? rows(figure, name) : [];
+// Names of data that are drawn behind figures.
+const BEHIND = /^(phases|annotations|.*_causes)$/;
+
+/** Rows of all data sets with such names, whatever figures show them, each once; none where the page has none. */
+function rowsOf(wanted) {
+  const found = Object.entries(drawings).flatMap(([figure, {names}]) =>
+    Object.keys(names).filter(name => wanted.test(name)).flatMap(name => rows(figure, name)));
+  return [...new Map(found.map(row => [JSON.stringify(row), row])).values()];
 }
 
 /** The index of the value of a sorted list that is nearest to the wanted one. */

@@ -81,6 +81,9 @@ function csv(figure, name) {
   return [names.map(cell).join(","), ...lines].join("\r\n") + "\r\n";
 }
 
+/** Names of the data that a figure has as tables. */
+const tablesOf = plot => Object.keys(plot.drawing.names).filter(name => !BEHIND.test(name));
+
 const SAVERS = {
   async PNG(plot) {
     const embedded = await wholeView(plot);
@@ -95,17 +98,14 @@ const SAVERS = {
     return new Blob([text], {type: "image/svg+xml"});
   },
   async CSV(plot) {
-    const name = Object.keys(plot.drawing.names).find(each => !["phases", "annotations", "causes"].includes(each));
-    return new Blob([csv(plot.source, name)], {type: "text/csv"});
+    return new Blob([csv(plot.source, tablesOf(plot)[0])], {type: "text/csv"});
   },
 };
 
-/** A table of the data of a figure, made when somebody asks for it. */
-function fill(plot, place) {
-  if (place.firstChild) return;
-  const found = rows(plot.name, place.dataset.rows);
-  if (!found.length) return;
-  const table = make("table"), names = Object.keys(found[0]);
+/** A table of some data of a figure. */
+function tableOf(plot, name) {
+  const found = rows(plot.source, name);
+  const table = make("table"), names = plot.drawing.names[name];
   const line = (parent, cells, kind) => {
     const row = parent.insertRow();
     for (const each of cells) {
@@ -116,23 +116,25 @@ function fill(plot, place) {
   };
   line(table.createTHead(), names, "th");
   const body = table.createTBody();
-  for (const row of found) line(body, names.map(name => row[name]), "td");
-  place.append(table);
+  for (const row of found) line(body, names.map(each => row[each]), "td");
+  const place = make("div", {className: "wide rows", tabIndex: 0}, table);
+  place.dataset.rows = name;
+  place.setAttribute("role", "region");
+  place.setAttribute("aria-label", `Data of ${plot.drawing.title}: ${name.replaceAll("_", " ")}`);
+  return place;
 }
 
-/** Shows or hides the tables of a figure. */
-function toggleTables(plot, button) {
-  const isShown = button.getAttribute("aria-expanded") === "true";
-  button.setAttribute("aria-expanded", String(!isShown));
-  for (const place of all("[data-rows]", plot.figure)) {
-    fill(plot, place);
-    place.hidden = isShown;
-  }
+const areTablesShown = plot => the("[data-rows]", plot.figure) !== null;
+
+/** Shows the tables of what a figure draws now, made when somebody asks for them, or takes them away. */
+function showTables(plot, isShown) {
+  for (const place of all("[data-rows]", plot.figure)) place.remove();
+  if (isShown) plot.figure.append(...tablesOf(plot).filter(name => plot.drawing.names[name].length).map(name => tableOf(plot, name)));
 }
 
 /** Buttons that save a figure, and one for its data as a table. */
 function savingOf(plot) {
-  const {title} = drawings[plot.name];
+  const {title} = plot.drawing;
   const buttons = Object.keys(SAVERS).map(kind => {
     const button = make("button", {type: "button", textContent: kind, title: `Save this figure as ${kind}`});
     button.setAttribute("aria-label", `${kind}: save ${title}`);
@@ -140,8 +142,11 @@ function savingOf(plot) {
     return button;
   });
   const table = make("button", {type: "button", textContent: "Table", title: "The data of this figure as a table"});
-  table.setAttribute("aria-expanded", String(all("[data-rows]", plot.figure).some(place => !place.hidden)));
+  table.setAttribute("aria-expanded", String(areTablesShown(plot)));
   table.setAttribute("aria-label", `Table of ${title}`);
-  table.addEventListener("click", () => toggleTables(plot, table));
+  table.addEventListener("click", () => {
+    showTables(plot, !areTablesShown(plot));
+    table.setAttribute("aria-expanded", String(areTablesShown(plot)));
+  });
   return [...buttons, table];
 }

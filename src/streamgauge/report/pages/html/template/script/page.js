@@ -8,6 +8,7 @@ const isFolded = place => place.closest("details:not([open])") !== null;
 async function bring(plot) {
   await plot.draw();
   showLegend(plot);
+  showWords(plot);
   showSwitches(plot);
 }
 
@@ -48,11 +49,19 @@ function follow() {
   for (const id of links.keys()) if (document.getElementById(id)) watcher.observe(document.getElementById(id));
 }
 
+/** Copies the text of an element; selects it where the page may not copy, as over plain HTTP. Returns what was done. */
+async function copy(source) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return "Copied";
+  } catch {
+    getSelection().selectAllChildren(source);
+    return "Selected";
+  }
+}
+
 for (const button of all("[data-copies]"))
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
-    button.textContent = "Copied";
-  });
+  button.addEventListener("click", async () => { button.textContent = await copy(document.getElementById(button.dataset.copies)); });
 
 // Charts follow the width of the window by themselves; what lies above them has to be measured again.
 addEventListener("resize", () => requestAnimationFrame(() => drawnPlots().forEach(plot => plot.measure())));

@@ -211,7 +211,7 @@ class Plot {
 /** The unit in an axis title: what follows its last comma, or all of it. */
 const unitOf = title => (Array.isArray(title) ? title.join(" ") : title).split(", ").at(-1);
 
-const phaseRows = rowsOf("phases"), causeRows = [...rowsOf("annotations"), ...rowsOf("causes")];
+const phaseRows = rowsOf(/^phases$/), causeRows = rowsOf(/^annotations$|_causes$/);
 
 /** A second of the run in words, and the phase that it is in. */
 function secondWords(second) {

@@ -48,7 +48,24 @@ async function apply(plot, about) {
   if (redraws) await plot.draw();
   else await plot.filter();
   showLegend(plot);
+  if (redraws) showWords(plot);
 }
+
+/** Says what the chart is that the switches chose: its title, its words, what of it is not believed, and its tables. */
+function showWords(plot) {
+  const {drawing: {title, about, doubt}, figure, place} = plot;
+  the("h3", figure).firstChild.textContent = title;
+  the("figcaption > p", figure).textContent = about;
+  place.setAttribute("aria-label", title);
+  figure.classList.toggle("is-doubted", doubt !== "");
+  the(".doubted", figure)?.remove();
+  if (doubt) the("[data-legend]", figure).before(doubtOf(doubt));
+  showTables(plot, areTablesShown(plot));
+  the("[data-saving]", figure).replaceChildren(...savingOf(plot));
+}
+
+const doubtOf = doubt => make("p", {className: "doubted"}, make("b", {textContent: "Not believed:"}), ` ${doubt}; see the `,
+  make("a", {href: "#verdict", textContent: "verdict"}));
 
 function showSwitches(plot) {
   const place = the("[data-switches]", plot.figure);
@@ -58,7 +75,6 @@ function showSwitches(plot) {
       await apply(plot, about);
     })));
   for (const set of place.children) set.firstChild.classList.add("unseen");
-  the("[data-saving]", plot.figure).replaceChildren(...savingOf(plot));
 }
 
 const SIGNS = {"triangle-up": "▲", "triangle-down": "▼", square: "■", circle: "●", diamond: "◆", cross: "✚"};
@@ -118,7 +134,8 @@ function showControls() {
         showSwitches(plot);
       }
     }));
-  const theme = choiceOf("Colours", {system: "system", light: "light", dark: "dark"}, "system", value => {
+  const themes = {system: "system", light: "light", dark: "dark"};
+  const theme = choiceOf("Colours", themes, document.documentElement.dataset.theme ?? "system", value => {
     // Kept in the page alone: a file has no place of its own to remember it.
     if (value === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = value;
