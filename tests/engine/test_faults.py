@@ -148,7 +148,7 @@ def test_a_role_that_nobody_tells_is_the_error_of_the_row() -> None:
 
     assert [(row.target, row.error) for row in played.rows] == [
         ("leader-of:0", "no broker responds"),
-        ("coordinator-of:x", "the coordinator of x was not told"),
+        ("coordinator-of:x", "the coordinator of x could not be determined"),
     ]
     assert not [each.got for each in played.brokers if each.got]
 
@@ -162,7 +162,7 @@ def test_an_answer_is_awaited_for_a_while_without_keeping_the_loop(monkeypatch: 
     assert [played.told[place] for place in (0, -1)] == [
         (2, "pause", "broker-1", "begin"), (1 + ANSWER_NS / SECOND, "kill", "leader-of:0", "begin")
     ]  # fmt: skip
-    assert played.errors[-1] == "not told who that is: the cluster does not answer"
+    assert played.errors[-1] == "its target is not known: the cluster does not answer"
 
 
 def test_the_random_are_drawn_with_the_seed_from_those_that_are_free() -> None:

@@ -86,7 +86,7 @@ def test_settings_of_which_many_differ_are_named_by_what_few_have(made: Made) ->
     runs = [made(1), made(2), made(3, scenario=many, size=64)]
 
     assert [each.setting for each in groups_of(runs)] == [
-        "as most", "partitions=3, size=64, verify=off, 1 more",
+        "usual settings", "partitions=3, size=64, verify=off, 1 more",
     ]  # fmt: skip
 
 
