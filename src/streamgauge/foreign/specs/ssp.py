@@ -1,13 +1,13 @@
 """SSP_kafka: the flags of `bench`, and the presets of `run.sh`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, BadValue
-from streamgauge.domain.text.quantities import DURATION_NS, format_duration
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.quantities import format_duration
 from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.results.values import go_duration_ns
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.flags import Arity, read_flags
 from streamgauge.foreign.specs.write.translation import Draft, Translation, name_of, without_none
@@ -26,8 +26,6 @@ _FLAGS: Final[Mapping[str, Arity]] = {
 KNOWN: Final = frozenset(_FLAGS)
 _PAYLOADS: Final = ("random", "zeros", "text", "json", "logline", "mixed")
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_LONGEST: Final = 40
 _SMALLEST: Final = 16
 _BP: Final = "-duration 40s -rate 10000 -consumers 2 -payload json -consumer-delay 4ms -consumer-jitter 1ms"
 _BURSTY: Final = "-duration 60s -rate 5000 -burst-duration 3s -burst-period 12s -payload json -lag-interval 1s"
@@ -222,18 +220,6 @@ def _backpressure(draft: Draft, fields: SpecFields) -> dict[str, Any] | None:
 def _duration(fields: SpecFields, name: str, default: int) -> int:
     found = fields.read(name, default, go_duration_ns)
     return int(found)
-
-
-def go_duration_ns(text: object) -> int:
-    """The ns of a duration as Go writes it: `40s`, `800us`, `1m30s` or `0`; raises BadValue."""
-    plain = str(text).strip()
-    if plain == "0":
-        return 0
-    # Looking for digits in a text of thousands of them would take minutes.
-    parts = _PART.findall(plain) if len(plain) <= _LONGEST else []
-    if not parts or "".join(number + unit for number, unit in parts) != plain:
-        raise BadValue("not a duration of Go", "Write one like 40s, 4ms or 1m30s")
-    return sum(round(float(number) * DURATION_NS[unit.replace("µ", "u")]) for number, unit in parts)
 
 
 def _figures(draft: Draft, fields: SpecFields) -> None:
