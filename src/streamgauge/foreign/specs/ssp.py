@@ -31,7 +31,7 @@ _BP: Final = "-duration 40s -rate 10000 -consumers 2 -payload json -consumer-del
 _BURSTY: Final = "-duration 60s -rate 5000 -burst-duration 3s -burst-period 12s -payload json -lag-interval 1s"
 PRESETS: Final[Mapping[str, str]] = {
     "quick": "-duration 5s -warmup 2s -rate 5000 -producers 4 -consumers 2 -lag-interval 1s",
-    "bench": "-duration 30s -warmup 5s -rate 10000",
+    "bench": "-warmup 5s -rate 10000",
     "slow-consumer": "-rate 8000 -consumers 2 -payload json -consumer-delay 500us -consumer-jitter 200us"
     " -lag-interval 1s",
     "recovery": "-duration 60s -rate 8000 -payload json -consumer-delay 800us -phase-duration 30s -lag-interval 1s",
@@ -48,33 +48,54 @@ PRESETS: Final[Mapping[str, str]] = {
     "recovery-aggr": "-duration 80s -rate 10000 -payload json -consumer-delay 3ms -phase-duration 30s -lag-interval 1s",
 }
 """What the presets of `run.sh` set; the last three are known from its results."""
+TIMED: Final = "bench"
+"""The preset that takes its duration from the variable DURATION."""
+_FLAG_SWEEPS: Final[Mapping[str, tuple[str, str, Sequence[str]]]] = {
+    "sweep-compression": ("compression", "compression.type", ["none", "snappy", "lz4", "zstd", "gzip"]),
+    "sweep-acks": ("acks", "acks", ["0", "1", "-1"]),
+}
+"""Sweeps of a flag: the setting of the client that it is, from which others follow, and its values."""
 _SWEEPS: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {
-    "sweep-compression": ("load.client.compression.type", ["none", "snappy", "lz4", "zstd", "gzip"]),
-    "sweep-acks": ("load.client.acks", [0, 1, "all"]),
     "sweep-payload": ("load.payload", ["random", "text", "json", "logline", "zeros", "mixed"]),
     "sweep-msgsize": ("load.size", [64, 256, 1024, 4096, 16384]),
 }
 
 
-def ssp_preset(source: str, arguments: Sequence[str]) -> Translation:
-    """The scenario or experiment of `run.sh PRESET`; raises BadInput."""
+def ssp_preset(source: str, arguments: Sequence[str], duration: str | None = None) -> Translation:
+    """The scenario or experiment of `run.sh PRESET`, of another duration than the preset's; raises BadInput."""
     name = arguments[0] if arguments else ""
     if len(arguments) != 1 or name not in PRESETS:
         what = f"{one_line(' '.join(arguments)) or 'nothing'}: not a preset of run.sh"
         raise BadInput.single(source, what, f"Write one of {', '.join(PRESETS)}")
-    made = ssp_flags(source, PRESETS[name].split(), name)
-    if name not in _SWEEPS:
+    flags = [*PRESETS[name].split(), *(("-duration", duration) if duration else ())]
+    made = ssp_flags(source, flags, name)
+    if name in _FLAG_SWEEPS:
+        flag, setting, words = _FLAG_SWEEPS[name]
+        base = made.document["load"]["client"]
+        runs = [ssp_flags(source, [*flags, f"-{flag}", word], name) for word in words]
+        made_clients = [each.document["load"]["client"] for each in runs]
+        vary: dict[str, Any] = {
+            "variants": {f"{setting}={each[setting]}": _varied(each, base, setting) for each in made_clients}
+        }
+    elif name in _SWEEPS:
+        path, values = _SWEEPS[name]
+        vary = {path: list(values)}
+    else:
         return made
-    path, values = _SWEEPS[name]
     experiment = {
         "name": name,
         "about": f"SSP_kafka's {name}.",
         "scenario": made.document,
-        "vary": {path: list(values)},
+        "vary": vary,
         "repeat": 1,
         "order": "as-written",
     }
     return Translation("ssp", f"run.sh {name}", "experiment", experiment, made.notes, made.bootstrap)
+
+
+def _varied(client: Mapping[str, Any], base: Mapping[str, Any], setting: str) -> dict[str, Any]:
+    """The setting of a client that is varied, and those in which it differs from the base as well."""
+    return {f"load.client.{key}": value for key, value in client.items() if key == setting or base.get(key) != value}
 
 
 def ssp_flags(source: str, arguments: Sequence[str], name: str = "bench") -> Translation:
