@@ -339,10 +339,13 @@ def sweep(
 
     Exit codes: as those of `streamgauge experiment`.
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.command import sweep as carry_out
+    from streamgauge.cli.loads.convert import tell_conversion
     from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
+    tell_conversion(scenario, display_of(quiet=quiet).say)
     options = RunOptions(
         settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
