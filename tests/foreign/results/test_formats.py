@@ -137,7 +137,7 @@ def omb(**changed: Any) -> Measured:
 
 def of_nothing(latency: str) -> dict[str, Any]:
     """What OMB writes of a latency that nothing was recorded of."""
-    none = {list: [0.0] * 3, dict: {"50.0": 0.0, "100.0": 0.0}}
+    none: dict[type, Any] = {list: [0.0] * 3, dict: {"50.0": 0.0, "100.0": 0.0}}
     document = json.loads(sample("omb.json").text())
     return {key: none.get(type(value), 0.0) for key, value in document.items() if latency in key.lower()}
 
@@ -308,7 +308,7 @@ def test_the_last_edge_of_mqperf_stands_for_all_above_it(processing: str, send: 
 
     found = points(run, "latency.end_to_end.service")[95.0], points(run, "latency.batch")[95.0]
     assert found == expected
-    assert ("infinity" in str(run.defects)) == (expected[0][1] is None)  # type: ignore[index]
+    assert ("infinity" in str(run.defects)) == (expected[0][1] is None)
 
 
 def test_a_percentile_of_mqperf_is_known_within_its_bucket() -> None:
