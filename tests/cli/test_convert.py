@@ -8,9 +8,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from streamgauge.cli.loads.convert import conversion_notes, tell_conversion
+from streamgauge.cli.loads.convert import tell_conversion
 from streamgauge.cli.main import app, main
 from streamgauge.domain.errors import BadInput
+from streamgauge.runs.request.scenario_file import conversion_notes
 from streamgauge.scenario import parse
 
 PERF = "kafka-producer-perf-test --topic t --num-records 9 --record-size 9 --throughput 9"
@@ -84,6 +85,16 @@ def test_an_experiment_tells_what_became_of_a_specification() -> None:
     assert result.exit_code == 0
     assert "Converted from SSP_kafka: run.sh sweep-acks" in result.stderr
     assert "acks=all" in result.stdout
+
+
+def test_a_sweep_tells_what_became_of_a_specification() -> None:
+    """And does not take a search for a run either."""
+    line = ["--vary", "load.size=64,128", "--dry-run"]
+    result = CliRunner().invoke(app, ["sweep", "spec.sh", *line], catch_exceptions=False)
+
+    assert "Converted from Kafka's tools: kafka-producer-perf-test" in result.stderr
+    with pytest.raises(BadInput, match="asks for the highest rate"):
+        CliRunner().invoke(app, ["sweep", "search.sh", *line], catch_exceptions=False)
 
 
 def test_a_run_does_not_take_a_search_for_one() -> None:

@@ -240,6 +240,15 @@ def test_batches_are_as_large_as_the_client_makes_them(settings: list[str], boun
     assert len(sample.messages) / len(sample.batches) == pytest.approx(messages, rel=0.005)
 
 
+@pytest.mark.parametrize("messages", [100_000, 250_000, 50_000])
+def test_all_messages_of_a_window_may_be_due_at_its_begin(messages: int) -> None:
+    """Without a warm-up the first hundred thousand are due at 0."""
+    rate = f"load.rate={{windows: {{messages: {messages}, window: 1s}}}}"
+    sample = sampled(scenario_of("zeros", None, [rate, "phases.warmup=0s", "load.producers=1"]))
+
+    assert sample.messages
+
+
 @pytest.mark.parametrize(("asked", "bound", "messages"), [(7, "--batch", 7), (5_000, "batch.size", 1915)])
 def test_batches_are_as_large_as_one_asks(asked: int, bound: str, messages: int) -> None:
     """Within what the client allows."""

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
+from streamgauge.cli.simulate.checked import checked
+from streamgauge.cli.simulate.options import SimulationOptions
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.runs.request.scenario_file import load_scenario
 
@@ -141,6 +145,31 @@ def test_a_scenario_gives_all_numbers_and_options_change_them() -> None:
     assert "backpressure" not in told("--scenario bp-tight --duration 2s --policy off")["scenario"]
     changed = told("--scenario bp-tight --set topic.partitions=3 --duration 2s")
     assert changed["model"]["slots"] == 3
+
+
+@pytest.mark.parametrize(
+    ("named", "settings", "slots"),
+    [
+        ("baseline", (), 2),
+        ("quick", (), 1),
+        ("client-pass", (), 1),
+        ("bp-tight", (), 12),
+        ("bp-tight", ("topic.partitions=3",), 3),
+        ("bp-tight", ("load.partition=0",), 1),
+        ("baseline", ("topic.count=3",), 2),
+        ("baseline", ("consume.processing.order=partitions", "topic.count=3"), 36),
+        ("baseline", ("consume.consumers=3", "consume.processing={order: slots, slots: 2}"), 6),
+    ],
+)
+@pytest.mark.parametrize("said", [{"capacity": "4k/s"}, {"change": ("1s:capacity=4k/s",)}])
+def test_a_capacity_is_that_of_all_slots_of_a_scenario(
+    named: str, settings: Sequence[str], slots: int, said: dict[str, Any]
+) -> None:
+    """However many the model has: by consumers, partitions of all topics, or as the scenario says."""
+    _, found, _ = checked(SimulationOptions(scenario=named, settings=settings, duration="2s", **said))
+
+    assert found.slots == slots
+    assert found.capacity(NS_PER_SECOND) == pytest.approx(4000, rel=1e-3)
 
 
 def test_partitions_may_be_drawn() -> None:

@@ -15,6 +15,7 @@ from streamgauge.cli.loads import trogdor as command
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BrokerError
 from streamgauge.report.assemble.result import assemble
+from streamgauge.report.exports.trogdor import MillisecondBins
 
 RUNNER = CliRunner()
 
@@ -94,6 +95,46 @@ def test_a_workload_is_a_run_on_the_cluster_that_it_names(tmp_path: Path, monkey
     assert asked[1].bootstrap == "other:1"
     status = json.loads(given.stdout.partition("Task succeeded with status ")[2])
     assert {"totalSent", "averageLatencyMs", "transactionsCommitted"} <= status.keys()
+
+
+SECRET = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='hunter2';"
+
+
+def test_no_secret_of_a_specification_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise BrokerError("no broker answers")
+
+    monkeypatch.setattr(command, "request_of", fail)
+    given = execute(json.dumps({**PRODUCE, "commonClientConf": {"sasl.jaas.config": SECRET}}), tmp_path)
+
+    assert "Waiting for completion of task:" in given.stdout
+    assert '"sasl.jaas.config": "***"' in given.stdout
+    assert "hunter2" not in given.output
+
+
+def test_no_secret_of_a_program_is_kept(tmp_path: Path) -> None:
+    spec = json.loads(external(TOLD))
+    spec["workload"]["sasl.jaas.config"] = SECRET
+    given = execute(json.dumps(spec), tmp_path, "--allow-code")
+
+    assert given.exit_code == 0, given.output
+    assert "hunter2" not in given.output
+    [status] = (tmp_path / "runs").rglob("status.json")
+    assert json.loads(status.read_text(encoding="utf-8"))["spec"]["workload"]["sasl.jaas.config"] == "***"
+    assert "hunter2" not in (status.parents[1] / "run.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, MillisecondBins()),
+        ({"histogramMinMs": None, "histogramMaxMs": None, "histogramStepMs": None}, MillisecondBins()),
+        ({"histogramMinMs": 5, "histogramMaxMs": 1000, "histogramStepMs": 3}, MillisecondBins(5, 1000, 3)),
+    ],
+)
+def test_bins_of_a_record_processor(given: dict[str, Any], expected: MillisecondBins) -> None:
+    """What is null is not given."""
+    assert command._bins({"recordProcessor": {"type": "timestamp", **given}}) == expected
 
 
 def test_a_run_that_fails_is_a_task_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The Python API hands every option of a run on, as the command line does."""
 
+import json
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 import typer
+from tests.foreign.specs.samples import PERF
 
 import streamgauge
 from streamgauge.cli.main import app
@@ -18,6 +20,12 @@ from streamgauge.runs.request import options
 OF_THE_TERMINAL: Final = {"as_json", "quiet", "dry_run"}
 """Options that say how the command line answers, and nothing about the run."""
 OTHERWISE_NAMED: Final = {"settings": "set"}
+
+WORKLOAD: Final = {
+    "topics": 1, "partitionsPerTopic": 2, "messageSize": 100, "subscriptionsPerTopic": 1, "producersPerTopic": 1,
+    "consumerPerSubscription": 1, "testDurationMinutes": 1, "payloadFile": "",
+}  # fmt: skip
+"""One of OMB, without its rate."""
 
 
 @pytest.fixture
@@ -69,6 +77,32 @@ def test_nothing_more_is_done_than_was_asked_for(asked: dict[str, Any]) -> None:
     streamgauge.run("baseline")
 
     assert [asked[name] for name in ("figures", "percentiles", "metrics", "prepare")] == [False, None, None, False]
+
+
+def test_any_character_may_be_set(asked: dict[str, Any]) -> None:
+    """Also one that JSON would write as two."""
+    streamgauge.run("baseline", set={"about": "\U0001d11e \u00e9"})
+
+    assert asked["request"].scenario.about == "\U0001d11e \u00e9"
+    assert asked["request"].scenario.model_dump_json()
+
+
+def test_what_became_of_a_specification_is_told(asked: dict[str, Any]) -> None:
+    said: list[str] = []
+    Path("spec.sh").write_text(PERF, encoding="utf-8")
+    streamgauge.run("spec.sh", progress=said.append)
+
+    assert said[0].startswith("Converted from Kafka's tools")
+    assert any(note.startswith("record-size: ") for note in said)
+
+
+def test_a_specification_that_asks_for_the_highest_rate_is_no_run(asked: dict[str, Any]) -> None:
+    """As on the command line."""
+    Path("omb.yaml").write_text(json.dumps({**WORKLOAD, "producerRate": 0}), encoding="utf-8")
+
+    with pytest.raises(BadInput, match=r"omb.yaml: asks for the highest rate. Use: streamgauge search omb.yaml"):
+        streamgauge.run("omb.yaml")
+    assert not asked
 
 
 @pytest.mark.parametrize(

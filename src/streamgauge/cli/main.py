@@ -175,12 +175,12 @@ def run(
     interrupted.
     """
     from streamgauge.cli.display import display_of, shown_as
-    from streamgauge.cli.loads.convert import conversion_notes
     from streamgauge.cli.loads.programs import carry_out_programs, programs_of
     from streamgauge.cli.loads.recorded import recorded_text
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.request.percentiles import figures_of
     from streamgauge.runs.request.recording import check_record_only
+    from streamgauge.runs.request.scenario_file import conversion_notes
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
 
@@ -339,10 +339,13 @@ def sweep(
 
     Exit codes: as those of `streamgauge experiment`.
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.command import sweep as carry_out
+    from streamgauge.cli.loads.convert import tell_conversion
     from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
+    tell_conversion(scenario, display_of(quiet=quiet).say)
     options = RunOptions(
         settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],

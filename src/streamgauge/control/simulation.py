@@ -111,7 +111,7 @@ def model_of(scenario: Scenario) -> LagModel:
         raise BadInput(faults)
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     processing = consume.processing or Processing()
-    queues, slots_each = _slots(scenario, processing)
+    queues, slots_each = slots_of(scenario)
     rate = FASTEST if load.rate == "max" else load.rate
     schedule = pacer_of(rate, producer=0, producers=1, seed=scenario.seed, warmup_ns=phases.warmup)
     assert schedule is not None
@@ -155,8 +155,9 @@ def _unknown(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("phases", "warm-up and measure phase are longer than 10 minutes", "Write shorter ones")
 
 
-def _slots(scenario: Scenario, processing: Processing) -> tuple[int, int]:
+def slots_of(scenario: Scenario) -> tuple[int, int]:
     """Queues of a group, and slots of each."""
+    processing = (scenario.consume and scenario.consume.processing) or Processing()
     places = 1 if scenario.load and isinstance(scenario.load.partition, int) else scenario.places
     if processing.order == "partitions":
         return places, 1

@@ -24,6 +24,7 @@ from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
 from streamgauge.runs.request.percentiles import figures_of
 from streamgauge.runs.request.recording import check_record_only
+from streamgauge.runs.request.scenario_file import conversion_notes
 from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display, Lines, Quiet
@@ -152,7 +153,7 @@ def run(
     shown = figures_of(percentiles)
     if record_only:
         check_record_only({"figures": figures, "percentiles": bool(percentiles)}, by="record_only")
-    changes = [f"{path}={json.dumps(value, default=str)}" for path, value in (set or {}).items()]
+    changes = [f"{path}={json.dumps(value, default=str, ensure_ascii=False)}" for path, value in (set or {}).items()]
     name = scenario if isinstance(scenario, Mapping) else str(scenario)
     options = RunOptions(
         settings=[*job_settings(job), *changes],
@@ -166,6 +167,9 @@ def run(
         allow_code=allow_code,
         trust=[Path(each) for each in trust],
     )
+    for note in conversion_notes(name):
+        if progress:
+            progress(note)
     request = request_of(name, options)
     ended = run_request(
         request,

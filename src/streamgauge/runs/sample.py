@@ -176,9 +176,13 @@ def _partitions_apart(load: Load, recipe: Recipe) -> int:
 
 
 def _mean_rate(pacer: Pacer, load_ns: int) -> float:
-    """Messages a second of one producer, of the whole load or of its first `_COUNTED` messages."""
-    counted = count_before(pacer, load_ns, _COUNTED)
-    span_ns = load_ns if counted < _COUNTED else int(pacer.due_ns(counted - 1, 1)[0])
+    """Messages a second of one producer, of the whole load or of about its first `_COUNTED` messages."""
+    span_ns, most = 0, _COUNTED
+    # So many messages may be due at once that no time has passed before the last of them.
+    while not span_ns:
+        counted = count_before(pacer, load_ns, most)
+        span_ns = load_ns if counted < most else int(pacer.due_ns(counted - 1, 1)[0])
+        most *= 2
     return counted * NS_PER_SECOND / span_ns
 
 

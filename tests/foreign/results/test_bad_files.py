@@ -17,6 +17,7 @@ from tests.foreign.results.test_formats import BY_PARTITION, SUMMARY
 from streamgauge.cli.results.imported import import_results
 from streamgauge.domain.errors import BadInput
 from streamgauge.foreign.results import given
+from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.given import ForeignFile
 from streamgauge.foreign.results.reading import read_results
 
@@ -52,6 +53,17 @@ def archive(**files: bytes) -> bytes:
         for name, content in files.items():
             opened.writestr(name, content)
     return out.getvalue()
+
+
+def damaged_lzma() -> bytes:
+    """An archive whose only file was compressed with LZMA, and its first bytes overwritten."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as opened:
+        opened.writestr("a", bytes(range(256)) * 40)
+        at = opened.getinfo("a").header_offset + 30 + 1 + 9
+    content = bytearray(out.getvalue())
+    content[at : at + 40] = b"\xff" * 40
+    return bytes(content)
 
 
 def text(name: str) -> bytes:
@@ -214,6 +226,8 @@ ARCHIVES = {
     "drive": (archive(**{"C:/windows": b"x"}), "outside of itself"),
     "backslash": (archive(**{"..\\x": b"x"}), "outside of itself"),
     "unknown": (archive(a=b"hello"), "an unknown format"),
+    "nameless": (archive(**{".": b"x"}), "a file without a name"),
+    "damaged LZMA": (damaged_lzma(), "damaged archive"),
     "many": (archive(**{str(number): b"x" for number in range(1_001)}), "more than 1,000 files"),
 }
 
@@ -224,6 +238,15 @@ def test_bad_archives(name: str) -> None:
 
     with pytest.raises(BadInput, match=said):
         read_results([ForeignFile("all.zip", "", content)], NOTHING_ASKED)
+
+
+@pytest.mark.parametrize("step", ["2024.01.15_1", "1.2.3", "."])
+def test_a_name_that_is_no_step(step: str) -> None:
+    """A date is no rate."""
+    found = ForeignFile(f"send_service_time_{step}.hlog", "", sample("plain.hlog").content)
+    [run] = (run for each in read_results([found], Asked("us")) for run in each.runs)
+
+    assert "target_per_second" not in run.throughput
 
 
 def test_an_archive_that_unpacks_to_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What each format says: figures, units, bounds and known defects."""
 
+import json
 import math
 from typing import Any
 
@@ -7,9 +8,10 @@ import pytest
 from tests.foreign.results.given import all_samples, latency, runs_of, sample
 
 from streamgauge.foreign.results.asked import Asked
-from streamgauge.foreign.results.measured import Measured
-from streamgauge.foreign.results.reading import recognised
-from streamgauge.foreign.results.values import exact_point
+from streamgauge.foreign.results.given import ForeignFile
+from streamgauge.foreign.results.measured import ForeignError, Measured
+from streamgauge.foreign.results.reading import read_results, recognised
+from streamgauge.foreign.results.values import epoch_of, exact_point
 
 SUMMARY = "KafkaPerf-pkc-abc-summary-T02-P02-R03-M000064b-S000001024-A01-Ctrue.csv"
 BY_PARTITION = "KafkaPerf-pkc-abc-partition-T01-P02-R03-M000064b-S000001024-A01-Cfalse.csv"
@@ -37,6 +39,12 @@ def test_a_file_is_recognised_by_its_content(name: str) -> None:
 
 def points(run: Measured, path: str) -> dict[float, tuple[float, float | None]]:
     return {each.percent: (each.low_ms, each.high_ms) for each in latency(run, path).points}
+
+
+def read_text(text: str) -> list[Measured]:
+    """The runs of a file with this text."""
+    [found] = read_results([ForeignFile("given", "", text.encode())], Asked())
+    return list(found.runs)
 
 
 def defects(run: Measured) -> dict[str, tuple[str, object, object]]:
@@ -121,6 +129,45 @@ def test_a_workload_of_omb() -> None:
     assert latency(run, "latency.ack.service").count is None
 
 
+def omb(**changed: Any) -> Measured:
+    """The run of a workload of OMB with other values."""
+    [run] = read_text(json.dumps({**json.loads(sample("omb.json").text()), **changed}))
+    return run
+
+
+def of_nothing(latency: str) -> dict[str, Any]:
+    """What OMB writes of a latency that nothing was recorded of."""
+    none: dict[type, Any] = {list: [0.0] * 3, dict: {"50.0": 0.0, "100.0": 0.0}}
+    document = json.loads(sample("omb.json").text())
+    return {key: none.get(type(value), 0.0) for key, value in document.items() if latency in key.lower()}
+
+
+@pytest.mark.parametrize(("received", "told"), [([1000.0] * 3, True), ([0.0] * 3, False)])
+def test_an_empty_histogram_of_omb_is_no_latency(received: list[float], told: bool) -> None:
+    """That there is none is a defect where messages were received."""
+    run = omb(consumeRate=received, **of_nothing("endtoendlatency"))
+
+    assert [each.path for each in run.latencies] == ["latency.ack.service", None]
+    assert not any(key.startswith("end_to_end") for span in run.spans for key in span.values)
+    assert ("latency.end_to_end" in defects(run)) == told
+
+
+def test_a_period_of_omb_without_messages_has_no_latency() -> None:
+    series = {f"publishLatency{key}": [3.9, 0.0, 3.9] for key in ("50pct", "99pct", "Max")}
+    run = omb(publishRate=[10_000.0, 0.0, 10_000.0], **series | {"publishLatency50pct": [0.0, 0.0, 3.9]})
+
+    assert [span.values.get("ack.service.p50_ms") for span in run.spans] == [0.0, None, 3.9]
+    assert [span.values.get("ack.service.max_ms") for span in run.spans] == [3.9, None, 3.9]
+    assert [span.values["acked_per_second"] for span in run.spans] == [10_000, 0, 10_000]
+
+
+def test_errors_of_omb_are_whole() -> None:
+    """One error in a period of 10.4 s is one, and not 0.957."""
+    run = omb(publishErrorRate=[0.0957, 0.0, 0.2])
+
+    assert [span.values["errors"] for span in run.spans] == [1, 0, 2]
+
+
 def test_what_omb_clips_has_no_upper_end() -> None:
     [run] = runs_of("omb-clipped.json")
 
@@ -143,7 +190,32 @@ def test_consumer_perf_test() -> None:
 
     assert one.throughput["received_per_second"] == close(300_203 / 0.606)
     assert (one.latencies, one.figures["rebalance.time.ms"]) == ((), 403)
-    assert (detailed.delivery, detailed.throughput["received_per_second"]) == ({"received": 100_000}, 20_000)
+    assert (detailed.delivery, detailed.throughput["received_per_second"]) == ({"received": 100_000}, 10_000)
+
+
+def test_a_row_of_detailed_stats_is_the_end_of_its_interval() -> None:
+    """The first interval began before the first row, and one row has a rate, too."""
+    lines = sample("consumer-4.log").text().splitlines()
+    [both], [first] = (read_text("\n".join(lines[:rows])) for rows in (3, 2))
+
+    assert (both.seconds, first.seconds) == (10, 5)
+    assert first.throughput["received_per_second"] == 10_000
+    assert both.started_s == first.started_s == close(epoch_of("2026-01-01T10:00:00"))
+    assert [(span.from_s, span.to_s) for span in both.spans] == [(0, 5), (5, 10)]
+    assert {span.values["received_per_second"] for span in both.spans} == {10_000}
+
+
+@pytest.mark.parametrize("odd", ["Infinity", "NaN", "-1.5"])
+def test_a_rate_of_no_time_is_left_out(odd: str) -> None:
+    """It is one beside the figures of the run."""
+    lines = sample("consumer-3.log").text().splitlines()
+    cells = dict(zip([head.strip() for head in lines[-2].split(",")], lines[-1].split(","), strict=True))
+    [whole] = read_text("\n".join(lines))
+    [found] = read_text("\n".join([lines[-2], ",".join((cells | {"fetch.MB.sec": f" {odd}"}).values())]))
+
+    assert "fetch.MB.sec" in whole.figures
+    assert found.figures == {key: value for key, value in whole.figures.items() if key != "fetch.MB.sec"}
+    assert found.throughput == whole.throughput
 
 
 def test_e2e_latency() -> None:
@@ -170,6 +242,17 @@ def test_ssp() -> None:
     assert run.lag.samples[0] == (-2.0, 6_000)
 
 
+def test_a_minute_of_ssp_is_written_as_go_does() -> None:
+    """The cause ends 1m0s after the warm-up, at 63 s: the lag was at its floor long before, and rises no more."""
+    document = json.loads(sample("results-recovery.json").text())
+    document["config"]["phase_duration"] = "0m30s"
+    [run] = read_text(json.dumps(document))
+
+    assert run.figures["drain_s"] == 2
+    document["config"]["phase_duration"] = "1m0s"
+    assert "drain_s" not in read_text(json.dumps(document))[0].figures
+
+
 def test_kafkabench() -> None:
     """Each row of a summary is a test; rows by partition are put together, for their consumer is shared."""
     first, second = runs_of(SUMMARY)
@@ -191,6 +274,41 @@ def test_trogdor() -> None:
     assert produced.throughput["sent_per_second"] == close(50_000 / 6)
     assert points(consumed, "latency.end_to_end.service") == {95.0: (7, 8), 99.0: (9, 10)}
     assert consumed.latencies[0].path is None
+
+
+def test_a_record_processor_of_trogdor_has_bins_of_its_own() -> None:
+    """They are as wide as the specification says, and the last one has all that is longer."""
+    clients = json.loads(sample("trogdor-consume.json").text())
+    [status] = clients.values()
+    status["totalMessagesReceived"] = 1000
+    status["recordProcessorStatus"] = {"p50LatencyMs": 505, "p95LatencyMs": 900, "p99LatencyMs": 1000}
+    bins = {"type": "timestamp", "histogramMinMs": 0, "histogramMaxMs": 1000, "histogramStepMs": 5}
+    [run] = read_text(json.dumps({"spec": {"recordProcessor": bins}, "status": clients}))
+
+    assert points(run, "latency.end_to_end.service") == {50.0: (505, 510), 95.0: (900, 905), 99.0: (1000, None)}
+    assert defects(run)["latency.end_to_end.service p99LatencyMs"] == ("kept", 1000, ">= 1000")
+    assert "5 ms" in latency(run, "latency.end_to_end.service").resolution
+    assert run.latencies[0].resolution.startswith("whole ms")
+
+
+@pytest.mark.parametrize(
+    ("processing", "send", "expected"),
+    [
+        ("60000", "5000", ((60_000, None), (5000, None))),
+        ("59999", "4999", ((50_000, 60_000), (4500, 5000))),
+        ("5000", "47", ((4500, 5000), (0, 50))),
+    ],
+)
+def test_the_last_edge_of_mqperf_stands_for_all_above_it(processing: str, send: str, expected: object) -> None:
+    """60 s of processing and 5 s of sending are what Prometheus says of longer times."""
+    heads = (
+        "| threads | sender nodes | receiver nodes | send msgs/s | receive msgs/s | send latency | processing latency |"
+    )
+    [run] = read_text(f"{heads}\n|---|---|---|---|---|---|---|\n| 1 | 2 | 4 | 10 | 10 | {send} | {processing} |\n")
+
+    found = points(run, "latency.end_to_end.service")[95.0], points(run, "latency.batch")[95.0]
+    assert found == expected
+    assert ("infinity" in str(run.defects)) == (expected[0][1] is None)
 
 
 def test_a_percentile_of_mqperf_is_known_within_its_bucket() -> None:
@@ -229,6 +347,15 @@ def test_samples() -> None:
     assert {each.kind: (each.count, each.max_ms) for each in second.latencies} == {
         "service": (7, close(409)), "response": (7, close(411)),
     }  # fmt: skip
+
+
+def test_a_code_is_no_latency() -> None:
+    """Of columns that begin like a latency, those that measure time are taken."""
+    [run] = read_text("timestamp_s,response_code,service_host,response_time_ms\n1,200,a,2\n2,500,b,4\n")
+
+    assert [(each.kind, each.max_ms) for each in run.latencies] == [("response", close(4))]
+    with pytest.raises(ForeignError, match="unknown format"):
+        recognised(ForeignFile("x", "", b"timestamp_s,response_code\n1,200\n"))
 
 
 def test_tlp_stress() -> None:

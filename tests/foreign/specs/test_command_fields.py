@@ -6,8 +6,9 @@ import pytest
 from tests.foreign.specs.samples import PERF, READ, at, comes_to, told
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.errors import BadValue
-from streamgauge.foreign.specs.ssp import PRESETS, go_duration_ns
+from streamgauge.domain.errors import BadInput, BadValue
+from streamgauge.foreign.results.values import go_duration_ns
+from streamgauge.foreign.specs.ssp import PRESETS
 
 SIZED = "kafka-producer-perf-test.sh --topic t --num-records 1000 --throughput 100"
 LATENCY = "kafka-e2e-latency.sh b:9092 t 100 1 20"
@@ -232,6 +233,42 @@ def test_presets_of_ssp(preset: str) -> None:
 
     assert made.kind == ("experiment" if preset.startswith("sweep") else "scenario")
     assert made.document["name"].endswith(preset)
+
+
+def test_a_sweep_of_ssp_has_what_follows_from_its_flag() -> None:
+    """As each run of the script has it: idempotence and one request in flight, and gzip at level 1."""
+    acks, codecs = (comes_to(f"./run.sh sweep-{flag}").document["vary"]["variants"] for flag in ("acks", "compression"))
+
+    assert acks == {
+        "acks=0": {"load.client.acks": 0},
+        "acks=1": {"load.client.acks": 1},
+        "acks=all": {
+            "load.client.acks": "all",
+            "load.client.max.in.flight.requests.per.connection": 1,
+            "load.client.enable.idempotence": True,
+        },
+    }
+    assert codecs["compression.type=gzip"] == {
+        "load.client.compression.type": "gzip", "load.client.compression.level": 1,
+    }  # fmt: skip
+    assert list(codecs) == [f"compression.type={codec}" for codec in ("none", "snappy", "lz4", "zstd", "gzip")]
+
+
+def test_the_duration_of_a_preset_of_ssp_may_be_a_variable() -> None:
+    """Its script reads DURATION in one preset; any other variable is said to be left out."""
+    plain, longer = comes_to("./run.sh bench"), comes_to("DURATION=60s FOO=secret ./run.sh bench")
+
+    assert (plain.document["phases"]["measure"], longer.document["phases"]["measure"]) == ("30s", "1m")
+    assert (told(longer, "DURATION"), told(longer, "FOO")) == ("", "a variable of the shell, which nothing here reads")
+    assert "nothing here reads" in told(comes_to("DURATION=60s ./run.sh quick"), "DURATION")
+    assert "nothing here reads" in told(comes_to(f"KAFKA_HEAP_OPTS=-Xmx1g {PERF}"), "KAFKA_HEAP_OPTS")
+    with pytest.raises(BadInput, match="not a duration of Go"):
+        comes_to("DURATION=long ./run.sh bench")
+
+
+@pytest.mark.parametrize("command", ["bench -acks -1", "./bench -rate 5 -acks -1 -broker b:9092"])
+def test_a_number_below_0_is_no_flag(command: str) -> None:
+    assert comes_to(command).document["load"]["client"]["acks"] == "all"
 
 
 @pytest.mark.parametrize(

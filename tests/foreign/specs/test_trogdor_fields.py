@@ -332,6 +332,13 @@ def test_flushes(generator: Fields, expected: Any) -> None:
             },
         ),
         (ROUND_TRIP, {"valueGenerator": {"type": "constant", "size": 9}}, {"load.payload": "zeros"}),
+        (ROUND_TRIP, {}, {"load.client.acks": "all"}),
+        (ROUND_TRIP, {"commonClientConf": {"acks": "1"}}, {"load.client.acks": 1}),
+        (
+            ROUND_TRIP,
+            {"commonClientConf": {"batch.size": "9"}, "producerConf": {"batch.size": "7"}},
+            {"load.client.batch.size": 7},
+        ),
         (SUSTAINED, {}, {"connections.hold": {"producers": 1, "refresh": "1ms"}, "load": "off", "consume": "off"}),
         (
             SUSTAINED,

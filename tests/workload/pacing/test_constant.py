@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from streamgauge.workload.pacing import NEVER, constant, count_before
@@ -36,6 +36,26 @@ def test_a_block_in_the_middle_continues_the_one_before() -> None:
     cut = np.concatenate([pacer.due_ns(first, 250) for first in range(0, 10_000, 250)])
 
     assert whole.tolist() == cut.tolist()
+
+
+@given(
+    rate=st.floats(0.01, 5_000_000),
+    producers=st.integers(1, 5_000),
+    first=st.integers(0, 1 << 24),
+    count=st.integers(1, 40_000),
+)
+@example(rate=16_666.667, producers=1_000, first=0, count=20_000)
+def test_a_long_block_is_exact_as_far_as_times_are(rate: float, producers: int, first: int, count: int) -> None:
+    """Also where steps times the numerator of an interval would be above 2**63."""
+    pacer = constant(rate, producers - 1, producers)
+    interval = SECOND / pacer.rate_per_second
+    last = first + count - 1
+    assume((last + 1) * producers * interval < NEVER)
+
+    found = pacer.due_ns(first, count)
+
+    for place in (0, count // 2, count - 1):
+        assert found[place] == ((first + place) * producers + producers - 1) * interval // 1
 
 
 def test_an_uneven_rate_does_not_drift() -> None:

@@ -8,8 +8,8 @@ from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.convert import TOOLS
 from streamgauge.foreign.specs.trogdor.workloads import TrogdorOptions
 from streamgauge.foreign.specs.write.translation import Tool
-from streamgauge.foreign.specs.write.written import TOOL_NAMES, command_of, notes_of, yaml_of
-from streamgauge.runs.request.scenario_file import translation_of
+from streamgauge.foreign.specs.write.written import command_of, yaml_of
+from streamgauge.runs.request.scenario_file import conversion_notes
 from streamgauge.runs.request.spec_files import converted
 
 
@@ -30,25 +30,6 @@ def convert(
     except OSError as error:
         where = f"--output {one_line(str(out))}"
         raise BadInput.single(where, f"cannot be written: {error.strerror}", "Name another file") from error
-
-
-def conversion_notes(source: str | None, *, is_search: bool = False) -> list[str]:
-    """What to know of the specification that a scenario or an experiment is converted from; nothing for our own.
-
-    Raises BadInput for one that asks for a search where none is made: a single run would not do what it says.
-    """
-    try:
-        translation = None if source is None else translation_of(source)
-    except BadInput:
-        # Whoever reads the scenario says so, with all other faults.
-        return []
-    if translation is None:
-        return []
-    if translation.search and not is_search:
-        where = one_line(source or "")
-        raise BadInput.single(where, "asks for the highest rate", f"Use: {command_of(translation, where)}")
-    told = f"Converted from {TOOL_NAMES[translation.tool]}: {translation.spec}"
-    return [told, *notes_of(translation)]
 
 
 def tell_conversion(source: str | None, say: Callable[[str], None], *, is_search: bool = False) -> None:

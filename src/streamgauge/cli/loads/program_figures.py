@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.formats import trogdor
@@ -78,7 +79,12 @@ def _own(run: ProgramRun, told: ForeignFile, seconds: float) -> Measured | None:
 
 def _of_status(run: ProgramRun, status: Any, began: int, done: int, told: ForeignFile) -> list[ImportedFile]:
     """The figures of a status: Trogdor's own, or the numbers that it has."""
-    document = {"spec": dict(run.spec), "startedMs": began // NS_PER_MS, "doneMs": done // NS_PER_MS, "status": status}
+    document = {
+        "spec": masked(dict(run.spec)),
+        "startedMs": began // NS_PER_MS,
+        "doneMs": done // NS_PER_MS,
+        "status": status,
+    }
     kept = ForeignFile("status.json", told.folder, json.dumps(document, indent=2).encode())
     if trogdor.recognises(kept):
         with contextlib.suppress(ForeignError):

@@ -10,6 +10,7 @@ from streamgauge.cli.loads.programs import carry_out_run, check_programs, progra
 from streamgauge.cli.results.imported import keep_runs
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.read.texts import read_json
 from streamgauge.foreign.specs.trogdor.specs import is_trogdor
@@ -53,7 +54,7 @@ def trogdor_exec(
         out=out, command=["streamgauge", *sys.argv[1:]], bootstrap=bootstrap or translation.bootstrap,
         client_config=client_config, allow_code=allow_code,
     )  # fmt: skip
-    print_out(f"Waiting for completion of task:{_pretty(spec)}")
+    print_out(f"Waiting for completion of task:{_pretty(masked(spec))}")
     status: Any = None
     try:
         status, problem = _carried_out(source, spec, translation, options, display)
@@ -117,12 +118,8 @@ def _bins(spec: Mapping[str, Any]) -> MillisecondBins | None:
     given = spec.get("recordProcessor")
     if not isinstance(given, Mapping):
         return None
-    whole = MillisecondBins()
-    return MillisecondBins(
-        int(given.get("histogramMinMs", whole.least_ms)),
-        int(given.get("histogramMaxMs", whole.most_ms)),
-        int(given.get("histogramStepMs", whole.step_ms)),
-    )
+    keys = {"least_ms": "histogramMinMs", "most_ms": "histogramMaxMs", "step_ms": "histogramStepMs"}
+    return MillisecondBins(**{name: int(given[key]) for name, key in keys.items() if given.get(key) is not None})
 
 
 def _pretty(value: Any) -> str:

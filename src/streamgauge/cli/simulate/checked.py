@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.cli.simulate.loads import changes_of, processing, rates
 from streamgauge.cli.simulate.options import OptionFaults, SimulationOptions, part_of
-from streamgauge.control.simulation import TICK_NS, LagModel, Sticky, model_of
+from streamgauge.control.simulation import TICK_NS, LagModel, Sticky, model_of, slots_of
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.quantities import (
     format_duration,
@@ -98,12 +99,20 @@ def _scenario(options: SimulationOptions, faults: OptionFaults) -> Scenario | No
         base = document(named)
     elif options.settings:
         faults.append(Fault("--set", "needs --scenario", "Name a scenario, or use the other options"))
-    made = json.loads(json.dumps(base))
-    for path, value in _changes(options, base, faults):
-        _put(made, path.split("."), value)
-    scenario, wrong = examine(made)
+    scenario, wrong = examine(_made(options, base, 1, faults))
+    if scenario and not faults:
+        # What a message takes follows from a capacity and the slots, and these from all other options.
+        scenario, wrong = examine(_made(options, base, prod(slots_of(scenario)), faults))
     faults += [_renamed(fault, options) for fault in wrong]
     return scenario
+
+
+def _made(options: SimulationOptions, base: Mapping[str, Any], slots: int, faults: OptionFaults) -> dict[str, Any]:
+    """A scenario as the options change it, where consumers have so many slots."""
+    made: dict[str, Any] = json.loads(json.dumps(base))
+    for path, value in _changes(options, base, slots, faults):
+        _put(made, path.split("."), value)
+    return made
 
 
 def _put(mapping: dict[str, Any], keys: Sequence[str], value: Any) -> None:
@@ -114,7 +123,9 @@ def _put(mapping: dict[str, Any], keys: Sequence[str], value: Any) -> None:
     mapping[keys[-1]] = value
 
 
-def _changes(options: SimulationOptions, base: Mapping[str, Any], faults: OptionFaults) -> Iterator[tuple[str, Any]]:
+def _changes(
+    options: SimulationOptions, base: Mapping[str, Any], slots: int, faults: OptionFaults
+) -> Iterator[tuple[str, Any]]:
     """What the options change in a scenario: paths and values."""
     plain = {
         "topic.partitions": options.partitions,
@@ -130,7 +141,7 @@ def _changes(options: SimulationOptions, base: Mapping[str, Any], faults: Option
     yield from _policy(options, base, faults)
     moments = changes_of(options.change, faults)
     yield from rates(options, base, moments, faults)
-    yield from processing(options, base, moments, faults)
+    yield from processing(options, moments, slots, faults)
 
 
 def _partition(options: SimulationOptions, faults: OptionFaults) -> Iterator[tuple[str, Any]]:

@@ -43,7 +43,9 @@ def lag(
     ] = None,
     slots: Annotated[
         int | None,
-        _option("N", "Parallel slots for messages of any partition; by default one for each partition.", CONSUMERS),
+        _option(
+            "N", "Parallel slots for messages of any partition; without a scenario one for each partition.", CONSUMERS
+        ),
     ] = None,
     delay: Annotated[
         str | None, _option("TIME", "Processing time of a message, instead of --capacity.", CONSUMERS)

@@ -64,13 +64,11 @@ def rates(
 
 
 def processing(
-    options: SimulationOptions, base: Mapping[str, Any], moments: Sequence[_Moment], faults: OptionFaults
+    options: SimulationOptions, moments: Sequence[_Moment], slots: int, faults: OptionFaults
 ) -> Iterator[tuple[str, Any]]:
-    """What consumers do with messages; a capacity is shared evenly by the slots."""
+    """What consumers do with messages; a capacity is shared evenly by so many slots of all of them."""
     if options.capacity is not None and (options.delay is not None or options.jitter is not None):
         faults.append(Fault("--capacity", "cannot be combined with --delay and --jitter", "Remove one of them"))
-    there = part_of(part_of(base, "consume"), "processing")
-    slots = options.slots or there.get("slots") or options.partitions or base["topic"]["partitions"]
     if options.capacity is not None:
         delay = faults.read("--capacity", options.capacity, lambda text: _delay(text, slots))
         yield "consume.processing.delay", delay or "1ms"
@@ -81,8 +79,6 @@ def processing(
         yield "consume.consumers", 1
         yield "consume.processing.order", "slots"
         yield "consume.processing.slots", options.slots
-    elif options.capacity is not None and "slots" not in there:
-        yield "consume.processing.order", "partitions"
     changing = [moment for moment in moments if moment.said.keys() & {"capacity", "delay"}]
     if changing:
         yield (

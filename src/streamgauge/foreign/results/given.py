@@ -2,6 +2,7 @@
 
 import io
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ MOST_BYTES: Final = 256 << 20
 """Of one file, and of all files of an archive together."""
 MOST_FILES: Final = 1_000
 """In one archive."""
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -81,7 +83,7 @@ def unpacked(file: ForeignFile) -> list[ForeignFile]:
         return [file]
     try:
         with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
-            entries = [each for each in archive.infolist() if not each.is_dir()]
+            entries = [each for each in archive.infolist() if not each.filename.endswith("/")]
             _check(entries)
             found, left = [], MOST_BYTES
             for entry in entries:
@@ -93,7 +95,7 @@ def unpacked(file: ForeignFile) -> list[ForeignFile]:
                     raise ForeignError(f"unpacks to more than {MOST_BYTES >> 20} MiB", "Name its files one by one")
                 path = PurePosixPath(entry.filename)
                 found.append(ForeignFile(path.name, f"{file.name}/{path.parent}", content))
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (*_DAMAGED, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         if isinstance(error, ForeignError):
             raise
         raise ForeignError(f"is a damaged archive: {one_line(str(error))}") from error
@@ -111,6 +113,8 @@ def _check(entries: list[zipfile.ZipInfo]) -> None:
         raise ForeignError(f"unpacks to more than {MOST_BYTES >> 20} MiB", "Name its files one by one")
     for entry in entries:
         path = PurePosixPath(entry.filename.replace("\\", "/"))
+        if not path.parts:
+            raise ForeignError("has a file without a name", "Make the archive again")
         if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
             raise ForeignError(f"names a file outside of itself: {one_line(entry.filename)}", "Make the archive again")
         if entry.flag_bits & 0x1:

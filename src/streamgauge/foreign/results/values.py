@@ -8,10 +8,14 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
 
+from streamgauge.domain.errors import BadValue
+from streamgauge.domain.text.quantities import DURATION_NS
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.results.measured import ForeignError, PercentPoint
 
 _LARGEST: Final = 1e18
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_LONGEST: Final = 40
 _PERCENTILE: Final = re.compile(r"^p?(\d+(?:\.\d+)?)(?:th|pct|%)?$")
 
 
@@ -122,6 +126,18 @@ def checked_order(points: Sequence[PercentPoint], name: str) -> Sequence[Percent
             what = f"{higher.percent:g} is below that of {lower.percent:g}"
             raise ForeignError(f"`{one_line(name)}` is no distribution: the percentile of {what}")
     return found
+
+
+def go_duration_ns(text: object) -> int:
+    """The ns of a duration as Go writes it: `40s`, `800us`, `1m30s` or `0`; raises BadValue."""
+    plain = str(text).strip()
+    if plain == "0":
+        return 0
+    # Looking for digits in a text of thousands of them would take minutes.
+    parts = _PART.findall(plain) if len(plain) <= _LONGEST else []
+    if not parts or "".join(number + unit for number, unit in parts) != plain:
+        raise BadValue("not a duration of Go", "Write one like 40s, 4ms or 1m30s")
+    return sum(round(float(number) * DURATION_NS[unit.replace("µ", "u")]) for number, unit in parts)
 
 
 def epoch_of(text: str) -> float:

@@ -1,27 +1,30 @@
 """What specifications of other tools come to here: documents that the ordinary rules accept."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Final, get_args
 
 from streamgauge.domain.errors import BadInput, Fault, Faults
+from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.foreign.specs.kafkabench import kafkabench_file, kafkabench_flags
 from streamgauge.foreign.specs.kafkas_own import ReadBeside, kafkas_command
 from streamgauge.foreign.specs.mqperf import mqperf_spec
 from streamgauge.foreign.specs.omb import omb_spec
 from streamgauge.foreign.specs.recognise import ReadSpec, SpecText, read_spec
-from streamgauge.foreign.specs.ssp import ssp_flags, ssp_preset
+from streamgauge.foreign.specs.ssp import TIMED, ssp_flags, ssp_preset
 from streamgauge.foreign.specs.trogdor.specs import trogdor_specs
 from streamgauge.foreign.specs.trogdor.workloads import TrogdorOptions
 from streamgauge.foreign.specs.tussle.specs import tussle_command, tussle_properties
-from streamgauge.foreign.specs.write.translation import Tool, Translation
+from streamgauge.foreign.specs.write.translation import NoteKind, SpecNote, Tool, Translation
 from streamgauge.scenario import examine
 from streamgauge.scenario.written.paths import keys_of, put
 
 TOOLS: Final[tuple[Tool, ...]] = get_args(Tool)
 _USE: Final = f"Use --as with one of {', '.join(TOOLS)}"
 _MOST_FILES: Final = 20
+_DURATION: Final = "DURATION"
 EXACT: Final = TrogdorOptions()
 
 
@@ -45,6 +48,7 @@ def convert(
     if len(found) > 1:
         raise BadInput.single("FILE", f"specifications of {' and '.join(map(str, found))}", "Convert each by itself")
     made = _made(parts, read, options)
+    made = replace(made, notes=(*made.notes, *(note for part in parts for note in _ignored(part))))
     if made.kind != "program":
         check_document(made, parts[0].source)
     return made
@@ -93,8 +97,21 @@ def _made(parts: Sequence[ReadSpec], read: ReadBeside, options: TrogdorOptions) 
 
 
 def _ssp(spec: ReadSpec, _: ReadBeside) -> Translation:
-    make = ssp_preset if spec.is_script else ssp_flags
-    return make(spec.source, spec.arguments)
+    if spec.is_script:
+        return ssp_preset(spec.source, spec.arguments, _duration(spec))
+    return ssp_flags(spec.source, spec.arguments)
+
+
+def _duration(spec: ReadSpec) -> str | None:
+    """The duration that SSP_kafka's script takes from a variable; None where it takes none."""
+    return spec.variables.get(_DURATION) if spec.is_script and spec.arguments == [TIMED] else None
+
+
+def _ignored(spec: ReadSpec) -> Iterator[SpecNote]:
+    """Variables of a command that nothing here reads."""
+    for name in spec.variables:
+        if name != _DURATION or not _duration(spec):
+            yield SpecNote(NoteKind.LEFT_OUT, one_line(name), "a variable of the shell, which nothing here reads")
 
 
 _COMMANDS: Final[Mapping[str, Callable[[ReadSpec, ReadBeside], Translation]]] = {

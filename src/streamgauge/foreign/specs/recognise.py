@@ -1,5 +1,6 @@
 """Which tool wrote a text: by the command that it calls, or by fields that only one tool has."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -8,7 +9,14 @@ from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.kafkas_own import tool_in
 from streamgauge.foreign.specs.mqperf import FIRST, SECOND
 from streamgauge.foreign.specs.omb import is_driver
-from streamgauge.foreign.specs.read.texts import check_text, command_lines, command_words, read_json, read_mapping
+from streamgauge.foreign.specs.read.texts import (
+    assigned,
+    check_text,
+    command_lines,
+    command_words,
+    read_json,
+    read_mapping,
+)
 from streamgauge.foreign.specs.ssp import KNOWN as SSP_FLAGS
 from streamgauge.foreign.specs.trogdor.specs import is_trogdor
 from streamgauge.foreign.specs.tussle.process import BENCHMARK as PROCESS_BENCHMARK
@@ -22,6 +30,7 @@ _WORKLOAD: Final = frozenset(
 )
 _OURS: Final = Scenario.model_fields.keys() - {"name", "topic"}
 """What a scenario says, and no specification of others."""
+_NUMBER: Final = re.compile(r"-\d+(\.\d+)?")
 
 
 class SpecText(NamedTuple):
@@ -51,6 +60,11 @@ class ReadSpec(NamedTuple):
             return rest[jar + 1 :]
         is_named = rest and not rest[0].startswith("-") and "=" not in rest[0]
         return rest[1:] if is_named else rest
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Variables of the shell that are set before the command, and their values."""
+        return assigned(self.line)
 
     @property
     def is_script(self) -> bool:
@@ -102,7 +116,9 @@ def _of_command(words: Sequence[str]) -> Tool | None:
     if not words:
         return None
     name = _program(words[0])
-    flags = {word.lstrip("-").partition("=")[0] for word in words[1:] if word.startswith("-")}
+    flags = {
+        word.lstrip("-").partition("=")[0] for word in words[1:] if word.startswith("-") and not _NUMBER.fullmatch(word)
+    }
     if tool_in(words):
         return "perf-test"
     if "--runner" in words or _runs_benchmark(words):

@@ -1,13 +1,13 @@
 """SSP_kafka: the flags of `bench`, and the presets of `run.sh`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, BadValue
-from streamgauge.domain.text.quantities import DURATION_NS, format_duration
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.quantities import format_duration
 from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.results.values import go_duration_ns
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.flags import Arity, read_flags
 from streamgauge.foreign.specs.write.translation import Draft, Translation, name_of, without_none
@@ -26,14 +26,12 @@ _FLAGS: Final[Mapping[str, Arity]] = {
 KNOWN: Final = frozenset(_FLAGS)
 _PAYLOADS: Final = ("random", "zeros", "text", "json", "logline", "mixed")
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_LONGEST: Final = 40
 _SMALLEST: Final = 16
 _BP: Final = "-duration 40s -rate 10000 -consumers 2 -payload json -consumer-delay 4ms -consumer-jitter 1ms"
 _BURSTY: Final = "-duration 60s -rate 5000 -burst-duration 3s -burst-period 12s -payload json -lag-interval 1s"
 PRESETS: Final[Mapping[str, str]] = {
     "quick": "-duration 5s -warmup 2s -rate 5000 -producers 4 -consumers 2 -lag-interval 1s",
-    "bench": "-duration 30s -warmup 5s -rate 10000",
+    "bench": "-warmup 5s -rate 10000",
     "slow-consumer": "-rate 8000 -consumers 2 -payload json -consumer-delay 500us -consumer-jitter 200us"
     " -lag-interval 1s",
     "recovery": "-duration 60s -rate 8000 -payload json -consumer-delay 800us -phase-duration 30s -lag-interval 1s",
@@ -50,33 +48,54 @@ PRESETS: Final[Mapping[str, str]] = {
     "recovery-aggr": "-duration 80s -rate 10000 -payload json -consumer-delay 3ms -phase-duration 30s -lag-interval 1s",
 }
 """What the presets of `run.sh` set; the last three are known from its results."""
+TIMED: Final = "bench"
+"""The preset that takes its duration from the variable DURATION."""
+_FLAG_SWEEPS: Final[Mapping[str, tuple[str, str, Sequence[str]]]] = {
+    "sweep-compression": ("compression", "compression.type", ["none", "snappy", "lz4", "zstd", "gzip"]),
+    "sweep-acks": ("acks", "acks", ["0", "1", "-1"]),
+}
+"""Sweeps of a flag: the setting of the client that it is, from which others follow, and its values."""
 _SWEEPS: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {
-    "sweep-compression": ("load.client.compression.type", ["none", "snappy", "lz4", "zstd", "gzip"]),
-    "sweep-acks": ("load.client.acks", [0, 1, "all"]),
     "sweep-payload": ("load.payload", ["random", "text", "json", "logline", "zeros", "mixed"]),
     "sweep-msgsize": ("load.size", [64, 256, 1024, 4096, 16384]),
 }
 
 
-def ssp_preset(source: str, arguments: Sequence[str]) -> Translation:
-    """The scenario or experiment of `run.sh PRESET`; raises BadInput."""
+def ssp_preset(source: str, arguments: Sequence[str], duration: str | None = None) -> Translation:
+    """The scenario or experiment of `run.sh PRESET`, of another duration than the preset's; raises BadInput."""
     name = arguments[0] if arguments else ""
     if len(arguments) != 1 or name not in PRESETS:
         what = f"{one_line(' '.join(arguments)) or 'nothing'}: not a preset of run.sh"
         raise BadInput.single(source, what, f"Write one of {', '.join(PRESETS)}")
-    made = ssp_flags(source, PRESETS[name].split(), name)
-    if name not in _SWEEPS:
+    flags = [*PRESETS[name].split(), *(("-duration", duration) if duration else ())]
+    made = ssp_flags(source, flags, name)
+    if name in _FLAG_SWEEPS:
+        flag, setting, words = _FLAG_SWEEPS[name]
+        base = made.document["load"]["client"]
+        runs = [ssp_flags(source, [*flags, f"-{flag}", word], name) for word in words]
+        made_clients = [each.document["load"]["client"] for each in runs]
+        vary: dict[str, Any] = {
+            "variants": {f"{setting}={each[setting]}": _varied(each, base, setting) for each in made_clients}
+        }
+    elif name in _SWEEPS:
+        path, values = _SWEEPS[name]
+        vary = {path: list(values)}
+    else:
         return made
-    path, values = _SWEEPS[name]
     experiment = {
         "name": name,
         "about": f"SSP_kafka's {name}.",
         "scenario": made.document,
-        "vary": {path: list(values)},
+        "vary": vary,
         "repeat": 1,
         "order": "as-written",
     }
     return Translation("ssp", f"run.sh {name}", "experiment", experiment, made.notes, made.bootstrap)
+
+
+def _varied(client: Mapping[str, Any], base: Mapping[str, Any], setting: str) -> dict[str, Any]:
+    """The setting of a client that is varied, and those in which it differs from the base as well."""
+    return {f"load.client.{key}": value for key, value in client.items() if key == setting or base.get(key) != value}
 
 
 def ssp_flags(source: str, arguments: Sequence[str], name: str = "bench") -> Translation:
@@ -222,18 +241,6 @@ def _backpressure(draft: Draft, fields: SpecFields) -> dict[str, Any] | None:
 def _duration(fields: SpecFields, name: str, default: int) -> int:
     found = fields.read(name, default, go_duration_ns)
     return int(found)
-
-
-def go_duration_ns(text: object) -> int:
-    """The ns of a duration as Go writes it: `40s`, `800us`, `1m30s` or `0`; raises BadValue."""
-    plain = str(text).strip()
-    if plain == "0":
-        return 0
-    # Looking for digits in a text of thousands of them would take minutes.
-    parts = _PART.findall(plain) if len(plain) <= _LONGEST else []
-    if not parts or "".join(number + unit for number, unit in parts) != plain:
-        raise BadValue("not a duration of Go", "Write one like 40s, 4ms or 1m30s")
-    return sum(round(float(number) * DURATION_NS[unit.replace("µ", "u")]) for number, unit in parts)
 
 
 def _figures(draft: Draft, fields: SpecFields) -> None:

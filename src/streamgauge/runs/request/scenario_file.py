@@ -16,6 +16,7 @@ from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.write.translation import SpecDocument, Translation
+from streamgauge.foreign.specs.write.written import TOOL_NAMES, command_of, notes_of
 from streamgauge.runs.request.spec_files import document_of, is_inline, translation_in
 from streamgauge.runs.request.texts import read_file
 from streamgauge.scenario import Scenario, examine, shareable
@@ -106,6 +107,25 @@ def translation_of(source: str | Mapping[str, Any]) -> Translation | None:
     if not isinstance(source, str) or source in shipped():
         return None
     return translation_in(source if is_inline(source) else _text_of(source), source)
+
+
+def conversion_notes(source: str | Mapping[str, Any] | None, *, is_search: bool = False) -> list[str]:
+    """What to know of the specification that a scenario or an experiment is converted from; nothing for our own.
+
+    Raises BadInput for one that asks for a search where none is made: a single run would not do what it says.
+    """
+    try:
+        translation = None if source is None else translation_of(source)
+    except BadInput:
+        # Whoever reads the scenario says so, with all other faults.
+        return []
+    if translation is None:
+        return []
+    if translation.search and not is_search:
+        where = one_line(str(source))
+        raise BadInput.single(where, "asks for the highest rate", f"Use: {command_of(translation, where)}")
+    told = f"Converted from {TOOL_NAMES[translation.tool]}: {translation.spec}"
+    return [told, *notes_of(translation)]
 
 
 def mapping_with(source: str | Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:

@@ -26,10 +26,12 @@ class ConstantPacer:
         interval = NS_PER_SECOND / self.rate_per_second
         top, bottom = interval.numerator, interval.denominator
         start = first * self.producers + self.producer
-        # The whole part in Python integers, so that the block's own product cannot overflow.
+        # Whole parts in Python integers, and that of a step apart from its fraction: a block's own product cannot
+        # overflow where its due times do not.
         base, rest = divmod(start * top, bottom)
-        steps = np.arange(count, dtype=np.int64) * (self.producers * top) + rest
-        return base + steps // bottom
+        whole, part = divmod(self.producers * top, bottom)
+        steps = np.arange(count, dtype=np.int64)
+        return base + steps * whole + (steps * part + rest) // bottom
 
 
 def constant(rate_per_second: float, producer: int, producers: int) -> ConstantPacer:

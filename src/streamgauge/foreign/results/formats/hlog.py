@@ -34,7 +34,8 @@ _LINE: Final = re.compile(r"^(?:Tag=([^,]*),)?([^,]+),([^,]+),([^,]+),(HIST\S+)\
 _TIME: Final = re.compile(r"^#\s*\[(StartTime|BaseTime): ([0-9.]+)")
 _UNIT: Final = re.compile(r"^#\[Values in (nanoseconds|microseconds|milliseconds)")
 _UNITS: Final = {"nanoseconds": "ns", "microseconds": "us", "milliseconds": "ms"}
-_TUSSLE: Final = re.compile(r"^(.+?)_(response|service)_time(?:_([0-9.]+))?(?:_([0-9.]+))?(?:_([0-9]+))?$")
+_DECIMAL: Final = r"([0-9]+(?:\.[0-9]+)?)"
+_TUSSLE: Final = re.compile(rf"^(.+?)_(response|service)_time(?:_{_DECIMAL})?(?:_{_DECIMAL})?(?:_([0-9]+))?$")
 _OURS: Final = re.compile(r"^(ack|end_to_end|processing)_(response|service)$")
 _PLACES: Final = {"send": "ack", "end-to-end": "end_to_end", "end_to_end": "end_to_end", "poll": "poll"}
 _YEAR_S: Final = 365 * 86_400

@@ -15,6 +15,8 @@ EDGES_MS: Final = (
     *(500.0 * n for n in range(5, 11)), *(1e3 * n for n in range(6, 11)), *(1e4 * n for n in range(2, 7)),
 )  # fmt: skip
 """Upper edges of the buckets that its percentiles are interpolated in."""
+_LAST_MS: Final[Mapping[str, float]] = {"processing": EDGES_MS[-1], "send": 5e3}
+"""The last edge of each of its two histograms; longer times are counted without one."""
 _OURS: Final = "processing p95, ms"
 _LATENCIES: Final = {"processing": ("end_to_end", "service"), "send": ("batch", None)}
 
@@ -101,16 +103,18 @@ def _latencies(row: Mapping[str, str], *, is_ours: bool) -> Iterator[MeasuredLat
             resolution="as written" if is_ours else "buckets of 50 ms and more",
             place="ack" if is_ours and place == "batch" else place,
             kind="service" if is_ours or kind else None,
-            points=[exact_point(95.0, value) if is_ours else _bucket(value)],
+            points=[exact_point(95.0, value) if is_ours else _bucket(value, begin)],
         )
 
 
-def _bucket(value: float) -> PercentPoint:
-    """The bucket that a percentile was interpolated in."""
-    for low, high in pairwise(EDGES_MS):
-        if value <= high:
-            return PercentPoint(95.0, high, low, high)
-    return PercentPoint(95.0, EDGES_MS[-1], EDGES_MS[-1], None)
+def _bucket(value: float, of: str) -> PercentPoint:
+    """The bucket that a percentile of `processing` or `send` was interpolated in."""
+    last = _LAST_MS[of]
+    # Prometheus gives the last edge for all that is above it.
+    if value >= last:
+        return PercentPoint(95.0, last, last, None)
+    low, high = next((low, high) for low, high in pairwise(EDGES_MS) if value <= high)
+    return PercentPoint(95.0, high, low, high)
 
 
 def _defects(row: Mapping[str, str]) -> Iterator[FoundDefect]:
@@ -119,7 +123,7 @@ def _defects(row: Mapping[str, str]) -> Iterator[FoundDefect]:
     }  # fmt: skip
     for begin, path in paths.items():
         if (value := _figure(row, begin, "latency")) is not None:
-            bucket = _bucket(value)
+            bucket = _bucket(value, begin)
             what = f"it is interpolated in a bucket: known is only that it is between {bucket.low_ms:g} and "
             what += f"{bucket.high_ms:g} ms" if bucket.high_ms else "infinity"
             yield FoundDefect(path, what, "recomputed", value, bucket.high_ms)

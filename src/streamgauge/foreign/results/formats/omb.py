@@ -137,7 +137,8 @@ def _latency(document: Mapping[str, Any], name: str) -> MeasuredLatency | None:
             raise ForeignError(f"`{whole}Quantiles` has an invalid percentile: {key[:20]!r}")
         found.setdefault(percent, amount(value, key) * factor)
     mean, longest = (maybe_amount(document, f"{whole}{key}") for key in ("Avg", "Max"))
-    if not found and mean is None and longest is None:
+    # A histogram of nothing has 0 everywhere, and latencies are in us: no message takes so short.
+    if not any((mean, longest, *found.values())):
         return None
     points = [_point(percent, value, clip) for percent, value in found.items() if percent < 100]
     return MeasuredLatency(
@@ -162,17 +163,19 @@ def _spans(document: Mapping[str, Any]) -> Iterator[MeasuredSpan]:
         "received_per_second": amounts(document.get("consumeRate"), "consumeRate"),
         "committed_lag": amounts(document.get("backlog"), "backlog"),
     }
-    for name, (place, kind, _, _) in LATENCIES.items():
-        if place:
-            for key, figure in (("50pct", "p50"), ("99pct", "p99"), ("Max", "max")):
-                series[f"{place}.{kind}.{figure}_ms"] = amounts(document.get(f"{name}{key}"), f"{name}{key}")
+    placed = {name: f"{place}.{kind}" for name, (place, kind, _, _) in LATENCIES.items() if place}
+    for name, path in placed.items():
+        for key, figure in (("50pct", "p50"), ("99pct", "p99"), ("Max", "max")):
+            series[f"{path}.{figure}_ms"] = amounts(document.get(f"{name}{key}"), f"{name}{key}")
     failed = amounts(document.get("publishErrorRate"), "publishErrorRate")
-    series["errors"] = [None if each is None else each * PERIOD_S for each in failed]
+    series["errors"] = [None if each is None else round(each * PERIOD_S) for each in failed]
     # Backlog is what was sent and not received, and no lag of offsets.
     series["outstanding"] = series.pop("committed_lag")
     for at in range(max(map(len, series.values()))):
         values = {key: value for key, each in series.items() if at < len(each) and (value := each[at]) is not None}
-        yield MeasuredSpan(at * PERIOD_S, (at + 1) * PERIOD_S, values)
+        empty = tuple(f"{path}." for path in placed.values() if values.get(f"{path}.max_ms") == 0)
+        kept = {key: value for key, value in values.items() if not key.startswith(empty)}
+        yield MeasuredSpan(at * PERIOD_S, (at + 1) * PERIOD_S, kept)
 
 
 def _scenario(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,5 +204,6 @@ def _defects(document: Mapping[str, Any], latencies: Sequence[MeasuredLatency]) 
         if clipped or longest:
             what = f"longer latencies are recorded as {CLIP_MS / 1e3:g} s"
             yield FoundDefect(each.path, what, "kept", f"{CLIP_MS:g} ms", f">= {CLIP_MS:g} ms")
-    if not any(each.place == "end_to_end" for each in latencies) and document.get("consumeRate"):
+    received = any(amounts(document.get("consumeRate"), "consumeRate"))
+    if received and not any(each.place == "end_to_end" for each in latencies):
         yield FoundDefect("latency.end_to_end", "there is none, although messages were received", "left_out")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -104,18 +105,20 @@ def _consumer(lines: Sequence[str]) -> Measured:
             amount(_cell(last, "data.consumed.in.MB"), "data.consumed.in.MB"),
         )
         return _consumed(last, start, end, messages, size, ())
-    started = _moment(_cell(rows[0], "time"))
-    spans, before = [], started
-    for row in rows[1:]:
-        now = _moment(_cell(row, "time"))
-        values = {"received_per_second": amount(_cell(row, "nMsg.sec"), "nMsg.sec")}
-        spans.append(MeasuredSpan(before - started, now - started, values))
-        before = now
+    ends = [_moment(_cell(row, "time")) for row in rows]
+    rates = [amount(_cell(row, "nMsg.sec"), "nMsg.sec") for row in rows]
+    # A row is written at the end of its interval, and has what was read since the start.
+    started = ends[0] - (count(_cell(rows[0], _CONSUMED), _CONSUMED) / rates[0] if rates[0] else 0.0)
+    spans = [
+        MeasuredSpan(begin - started, end - started, {"received_per_second": rate})
+        for begin, end, rate in zip([started, *ends], ends, rates, strict=False)
+        if end > begin
+    ]
     messages, size = (
         count(_cell(last, _CONSUMED), _CONSUMED),
         amount(_cell(last, "data.consumed.in.MB"), "data.consumed.in.MB"),
     )
-    return _consumed(last, started, before, messages, size, spans)
+    return _consumed(last, started, ends[-1], messages, size, spans)
 
 
 def _consumed(
@@ -124,7 +127,11 @@ def _consumed(
     seconds = end - start
     if seconds < 0:
         raise ForeignError("ends before it starts")
-    figures = {key: amount(row[key], key) for key in ("fetch.MB.sec", "fetch.nMsg.sec", "fetch.time.ms") if key in row}
+    figures: dict[str, float] = {}
+    for key in ("fetch.MB.sec", "fetch.nMsg.sec", "fetch.time.ms"):
+        # Where no time is left for fetching, they are infinite or below 0: that touches no other figure.
+        with suppress(ForeignError):
+            figures |= {key: amount(row[key], key)} if key in row else {}
     rebalance = row.get("rebalance.time.ms")
     return Measured(
         tool="kafka-consumer-perf-test",

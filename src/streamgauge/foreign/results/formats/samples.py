@@ -24,6 +24,9 @@ _STAMPS: Final = ("timestamp", "stamp", "time", "start", "begin")
 _VALUES: Final[Mapping[str, LatencyKind | None]] = {
     "response": "response", "service": "service", "latency": None, "value": None, "duration": None,
 }  # fmt: skip
+_NOUNS: Final = ("response", "service")
+"""What is no quantity by itself."""
+_MEASURE: Final = re.compile(rf"^$|time|latency|duration|{_UNIT.pattern}")
 _SECOND_FORM: Final = 6
 _LONGEST_NS: Final = 31 * 86_400 * 10**9
 _MOST_ROWS: Final = 5_000_000
@@ -33,7 +36,7 @@ def recognises(file: ForeignFile) -> bool:
     """Whether its first line has heads of a time and a latency, or is a line of tussle's second form."""
     cells = _first(file)
     return _is_second(cells) or (
-        _at(cells, _STAMPS) is not None and any(_at(cells, (each,)) is not None for each in _VALUES)
+        _at(cells, _STAMPS) is not None and any(_value_at(cells, each) is not None for each in _VALUES)
     )
 
 
@@ -52,6 +55,12 @@ def _is_second(cells: Sequence[str]) -> bool:
 def _at(cells: Sequence[str], names: Sequence[str]) -> int | None:
     """The place of a column by how its name begins."""
     return next((at for name in names for at, cell in enumerate(cells) if cell.lower().startswith(name)), None)
+
+
+def _value_at(cells: Sequence[str], name: str) -> int | None:
+    """The place of a column of latencies; a `response_code` and the name of a `service_host` are none."""
+    measures = [cell if name not in _NOUNS or _MEASURE.search(cell.lower()[len(name) :]) else "" for cell in cells]
+    return _at(measures, (name,))
 
 
 def read(files: Sequence[ForeignFile], asked: Asked) -> list[Measured]:
@@ -96,7 +105,7 @@ def _columns(cells: Sequence[str], asked: Asked) -> tuple[tuple[int, float], Map
     stamp = _at(cells, _STAMPS)
     values: dict[str, _Column] = {}
     for name, kind in _VALUES.items():
-        at = _at(cells, (name,))
+        at = _value_at(cells, name)
         if at is not None:
             said = _UNIT.search(cells[at].lower())
             unit = asked.unit or (said.group(1).replace("µ", "u") if said else None)

@@ -5,7 +5,6 @@ from statistics import median
 from typing import Any, Final
 
 from streamgauge.domain.errors import BadValue
-from streamgauge.domain.text.quantities import parse_duration_ns
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.given import ForeignFile
 from streamgauge.foreign.results.measured import (
@@ -22,6 +21,7 @@ from streamgauge.foreign.results.values import (
     checked_order,
     count,
     exact_point,
+    go_duration_ns,
     known,
     known_counts,
     maybe_amount,
@@ -204,8 +204,8 @@ def _drain(
 def _seconds(text: object) -> float:
     """A duration of Go in seconds; 0 for none, and for one that is written in another way."""
     try:
-        return parse_duration_ns(text) / 1e9 if isinstance(text, str) else 0.0
-    except (BadValue, ValueError):
+        return go_duration_ns(text) / 1e9 if isinstance(text, str) else 0.0
+    except BadValue:
         return 0.0
 
 

@@ -1,7 +1,7 @@
 """Status documents of Trogdor's tasks: produce and consume benchmarks, round trips and connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.given import ForeignFile
@@ -16,8 +16,14 @@ from streamgauge.foreign.results.values import (
     truncated_point,
 )
 
-_CLIP_MS: Final = 10_000.0
-"""The last bin of its histograms."""
+
+class _Bins(NamedTuple):
+    """Bins of one of its histograms: each is `step_ms` wide, and the last one has all that is longer."""
+
+    last_ms: float = 10_000.0
+    step_ms: float = 1.0
+
+
 _PERCENTILES: Final = {"p50LatencyMs": 50.0, "p95LatencyMs": 95.0, "p99LatencyMs": 99.0}
 _ENOUGH: Final = 100
 """With fewer messages, its histogram has percentiles of 0."""
@@ -55,11 +61,11 @@ def read(files: Sequence[ForeignFile], _asked: Asked) -> list[Measured]:
             seconds=seconds,
             throughput=_rates(part, spec, seconds),
             delivery=_counts(part),
-            latencies=list(_latencies(part)),
+            latencies=list(_latencies(part, spec)),
             scenario={"load": {"rate": rate} if (rate := maybe_amount(spec, "targetMessagesPerSec")) else {}},
             settings={key: value for key, value in spec.items() if not isinstance(value, dict | list)},
             figures=known(**{key: maybe_amount(part, key) for key in _NO_PLACE}),
-            defects=list(_defects(part)),
+            defects=list(_defects(part, spec)),
             notes=notes,
         )
         for name, part in parts
@@ -101,37 +107,58 @@ def _counts(part: Mapping[str, Any]) -> dict[str, int]:
     )
 
 
-def _latencies(part: Mapping[str, Any]) -> Iterator[MeasuredLatency]:
+def _processor_bins(spec: Mapping[str, Any]) -> _Bins:
+    """The bins of a record processor; those of all others where the specification does not say them."""
+    given = an_object(spec.get("recordProcessor"), "recordProcessor")
+    least, most, step = (maybe_amount(given, f"histogram{each}Ms") for each in ("Min", "Max", "Step"))
+    if most is None or not step:
+        return _Bins()
+    begin = least or 0.0
+    return _Bins(begin + max(0.0, most - begin) // step * step, step)
+
+
+def _latencies(part: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[MeasuredLatency]:
     if "totalSent" in part:
-        yield _latency(part, "latency", "ack", maybe_count(part, "totalSent"))
+        yield _latency(part, "latency", "ack", maybe_count(part, "totalSent"), _Bins())
     elif "totalMessagesReceived" in part:
-        yield _latency(part, "time from one batch to the next", None, maybe_count(part, "totalMessagesReceived"))
+        received = maybe_count(part, "totalMessagesReceived")
+        yield _latency(part, "time from one batch to the next", None, received, _Bins())
     if processor := an_object(part.get("recordProcessorStatus"), "recordProcessorStatus"):
-        yield _latency(processor, "recordProcessorStatus", "end_to_end", maybe_count(part, "totalMessagesReceived"))
+        received = maybe_count(part, "totalMessagesReceived")
+        yield _latency(processor, "recordProcessorStatus", "end_to_end", received, _processor_bins(spec))
 
 
-def _latency(part: Mapping[str, Any], name: str, place: str | None, messages: int | None) -> MeasuredLatency:
+def _latency(
+    part: Mapping[str, Any], name: str, place: str | None, messages: int | None, bins: _Bins
+) -> MeasuredLatency:
     found = {percent: maybe_amount(part, key) for key, percent in _PERCENTILES.items()}
-    points = [truncated_point(p, value, clipped_at=_CLIP_MS) for p, value in found.items() if value is not None]
+    points = [
+        truncated_point(percent, value, bins.step_ms, bins.last_ms)
+        for percent, value in found.items()
+        if value is not None
+    ]
+    width = "whole ms" if bins.step_ms == 1 else f"steps of {bins.step_ms:g} ms"
+    clip = f"longer than {bins.last_ms / 1e3:g} s are recorded as {bins.last_ms / 1e3:g} s"
     if messages is not None and messages < _ENOUGH:
         points = [each for each in points if each.low_ms > 0]
     return MeasuredLatency(
-        name=name, unit="ms", resolution="whole ms, the fraction cut off; longer than 10 s are recorded as 10 s",
+        name=name, unit="ms", resolution=f"{width}, the fraction cut off; {clip}",
         place=place, kind="service" if place else None, count=messages,
         mean_ms=maybe_amount(part, "averageLatencyMs"), points=checked_order(points, name),
     )  # fmt: skip
 
 
-def _defects(part: Mapping[str, Any]) -> Iterator[FoundDefect]:
-    sources = [("latency.ack.service", part)] if "totalSent" in part else []
+def _defects(part: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[FoundDefect]:
+    sources = [("latency.ack.service", part, _Bins())] if "totalSent" in part else []
     if processor := an_object(part.get("recordProcessorStatus"), "recordProcessorStatus"):
-        sources.append(("latency.end_to_end.service", processor))
+        sources.append(("latency.end_to_end.service", processor, _processor_bins(spec)))
     messages = maybe_count(part, "totalSent" if "totalSent" in part else "totalMessagesReceived") or 0
-    for path, source in sources:
+    for path, source, bins in sources:
         for key in _PERCENTILES:
             value = maybe_amount(source, key)
-            if value is not None and value >= _CLIP_MS:
-                yield FoundDefect(f"{path} {key}", "longer latencies are recorded as 10 s", "kept", value, ">= 10000")
+            if value is not None and value >= bins.last_ms:
+                what = f"longer latencies are recorded as {bins.last_ms / 1e3:g} s"
+                yield FoundDefect(f"{path} {key}", what, "kept", value, f">= {bins.last_ms:g}")
             elif value == 0 and messages < _ENOUGH:
                 yield FoundDefect(f"{path} {key}", "of few messages its percentiles are 0", "left_out", 0)
         yield FoundDefect(

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, Final
 
 from streamgauge.domain.errors import BadInput, Fault
@@ -103,6 +104,12 @@ def command_words(line: str, source: str) -> list[str]:
         what = f"{one_line(shell)}: no shell reads this line"
         raise BadInput.single(source, what, "Write one command, with values instead of variables")
     return words
+
+
+def assigned(line: str) -> dict[str, str]:
+    """The variables that are set before a command, which `command_words` has read, and their values."""
+    words = takewhile(_ASSIGNMENT.match, shlex.split(line, comments=True))
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -60,7 +60,7 @@ def workload_of(draft: Draft, spec: str, fields: SpecFields, options: TrogdorOpt
 
 
 def _producer_client(draft: Draft, fields: SpecFields, era: JavaEra, **fixed: Any) -> dict[str, Any]:
-    given = {**fields.mapping("commonClientConf"), **fixed, **fields.mapping("producerConf")}
+    given = {**fixed, **fields.mapping("commonClientConf"), **fields.mapping("producerConf")}
     return producer_settings(draft, fields.place("producerConf"), given, era)[0]
 
 
