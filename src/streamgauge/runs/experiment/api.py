@@ -182,7 +182,7 @@ def search(
     trust: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Search:
-    """Search for the highest rate, or value of another setting, at which objectives hold; the same as `streamgauge search`.
+    """Search for the highest rate, or value of a setting, at which objectives hold; the same as `streamgauge search`.
 
     With `resume`, a folder, what is left of the search there is done; scenario and options may be left out then.
 
