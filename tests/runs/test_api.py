@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 import typer
-from tests.foreign.specs.samples import PERF
+from tests.foreign.specs.samples import OMB, PERF
 
 import streamgauge
 from streamgauge.cli.main import app
@@ -20,12 +20,6 @@ from streamgauge.runs.request import options
 OF_THE_TERMINAL: Final = {"as_json", "quiet", "dry_run"}
 """Options that say how the command line answers, and nothing about the run."""
 OTHERWISE_NAMED: Final = {"settings": "set"}
-
-WORKLOAD: Final = {
-    "topics": 1, "partitionsPerTopic": 2, "messageSize": 100, "subscriptionsPerTopic": 1, "producersPerTopic": 1,
-    "consumerPerSubscription": 1, "testDurationMinutes": 1, "payloadFile": "",
-}  # fmt: skip
-"""One of OMB, without its rate."""
 
 
 @pytest.fixture
@@ -98,7 +92,7 @@ def test_what_became_of_a_specification_is_told(asked: dict[str, Any]) -> None:
 
 def test_a_specification_that_asks_for_the_highest_rate_is_no_run(asked: dict[str, Any]) -> None:
     """As on the command line."""
-    Path("omb.yaml").write_text(json.dumps({**WORKLOAD, "producerRate": 0}), encoding="utf-8")
+    Path("omb.yaml").write_text(json.dumps({**OMB, "producerRate": 0}), encoding="utf-8")
 
     with pytest.raises(BadInput, match=r"omb.yaml: asks for the highest rate. Use: streamgauge search omb.yaml"):
         streamgauge.run("omb.yaml")

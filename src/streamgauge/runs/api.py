@@ -1,6 +1,5 @@
 """The Python API: what `import streamgauge` offers to scripts and notebooks."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,7 +23,7 @@ from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
 from streamgauge.runs.request.percentiles import figures_of
 from streamgauge.runs.request.recording import check_record_only
-from streamgauge.runs.request.scenario_file import conversion_notes
+from streamgauge.runs.request.scenario_file import conversion_notes, setting_text
 from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display, Lines, Quiet
@@ -153,7 +152,7 @@ def run(
     shown = figures_of(percentiles)
     if record_only:
         check_record_only({"figures": figures, "percentiles": bool(percentiles)}, by="record_only")
-    changes = [f"{path}={json.dumps(value, default=str, ensure_ascii=False)}" for path, value in (set or {}).items()]
+    changes = [setting_text(path, value) for path, value in (set or {}).items()]
     name = scenario if isinstance(scenario, Mapping) else str(scenario)
     options = RunOptions(
         settings=[*job_settings(job), *changes],

@@ -18,6 +18,7 @@ from streamgauge.experiments.record import ExperimentRecord, RecordedRun, Record
 from streamgauge.runs.experiment import api
 from streamgauge.runs.experiment.folder import write_record
 
+P50 = "latency.ack.response.p50_ms"
 NOT_IN_PYTHON = {"as_json", "json_lines", "quiet", "dry_run", "help"}
 OTHER_NAMES = {"settings": "set", "objective": "objectives"}
 
@@ -45,13 +46,18 @@ def test_every_option_of_a_command_is_an_argument(name: str) -> None:
 
 def test_arguments_of_a_sweep_reach_it(asked: dict[str, Any], tmp_path: Path) -> None:
     vary: dict[str, Any] = {"load.size": [64, 256], "load.rate": {"from": 1000, "to": 4000, "times": 2}}
-    found = streamgauge.sweep("baseline", vary, set={"load.producers": 3}, repeat=7, out=tmp_path / "x", metric="a.b")
+    found = streamgauge.sweep("baseline", vary, set={"load.producers": 3}, repeat=7, out=tmp_path / "x", metric=P50)
     request = asked["request"]
     assert len(request.variants) == 6
-    assert (request.experiment.repeat, request.experiment.metric) == (7, "a.b")
+    assert (request.experiment.repeat, request.experiment.metric) == (7, P50)
     assert {each.scenario.load.producers for each in request.requests} == {3}
     assert request.options.out == tmp_path / "x"
     assert found.folder.root == tmp_path
+
+
+def test_values_may_have_any_character(asked: dict[str, Any]) -> None:
+    streamgauge.sweep("baseline", {"about": ["\U0001d11e", "\u00e9"]})
+    assert [each.scenario.about for each in asked["request"].requests] == ["\U0001d11e", "\u00e9"]
 
 
 def test_an_experiment_may_be_a_mapping(asked: dict[str, Any]) -> None:

@@ -1,11 +1,13 @@
 """Experiment files and sweeps as they are asked for: every fault of every variant before anything starts."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.foreign.specs.samples import OMB
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.runs.experiment.request import ExperimentRequest, experiment_of, sweep_of, varied
@@ -46,6 +48,12 @@ def test_the_base_may_be_a_file_beside_the_experiment_or_written_into_it(tmp_pat
     (tmp_path / "mine.yaml").write_text("name: mine\nload: {rate: 7/s}\n")
     inline = asked(tmp_path, {"scenario": {"name": "mine", "load": {"rate": "7/s"}}})
     assert asked(tmp_path, {"scenario": "mine.yaml"}).requests[0].scenario == inline.requests[0].scenario
+
+
+def test_a_specification_that_asks_for_the_highest_rate_is_no_base(tmp_path: Path) -> None:
+    """One run would not do what it says, nor would several."""
+    (tmp_path / "omb.yaml").write_text(json.dumps({**OMB, "producerRate": 0}))
+    assert refused(tmp_path, {"scenario": "omb.yaml"})[0].startswith(f"{tmp_path}/omb.yaml: asks for the highest rate")
 
 
 def test_what_was_asked_is_kept_whole_and_without_secrets(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from streamgauge.runs.experiment.search.conduct import search as carry_out_searc
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.told import ExperimentView
 from streamgauge.runs.request.options import RunOptions
+from streamgauge.runs.request.scenario_file import setting_text
 from streamgauge.watch.display import Quiet
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _options(
     trust: Sequence[str | Path],
 ) -> RunOptions:
     return RunOptions(
-        settings=[f"{path}={json.dumps(value, default=str)}" for path, value in (changes or {}).items()],
+        settings=[setting_text(path, value) for path, value in (changes or {}).items()],
         out=Path(out),
         command=sys.argv,
         bootstrap=bootstrap,
@@ -231,4 +232,5 @@ def _view(progress: Progress | None) -> ExperimentView:
 
 def _values(values: Sequence[Any] | Mapping[str, Any]) -> str:
     """Values as `--vary` has them: JSON is YAML, too."""
-    return json.dumps(values) if isinstance(values, Mapping) else ",".join(json.dumps(each) for each in values)
+    written = partial(json.dumps, ensure_ascii=False)
+    return written(values) if isinstance(values, Mapping) else ",".join(map(written, values))

@@ -1,7 +1,6 @@
 """From an experiment file or the options of a sweep to a checked request: every fault of every variant at once."""
 
 import difflib
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -22,7 +21,15 @@ from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.result.schema import expectation_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import SUFFIXES, home_of_scenario, mapping_of, mapping_with, shipped
+from streamgauge.runs.request.scenario_file import (
+    SUFFIXES,
+    conversion_notes,
+    home_of_scenario,
+    mapping_of,
+    mapping_with,
+    setting_text,
+    shipped,
+)
 from streamgauge.runs.request.spec_files import is_inline
 from streamgauge.scenario.written.paths import keys_of, put
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
@@ -150,9 +157,10 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
 
 
 def _named_base(scenario: str, home: Path | None) -> _BaseScenario:
-    """A base that is shipped, or a file beside that of the experiment."""
+    """A base that is shipped, or a file beside that of the experiment; BadInput for one that asks for a search."""
     is_file = home is not None and Path(scenario).suffix in SUFFIXES and scenario not in shipped()
     path = str(home / scenario) if home is not None and is_file else scenario
+    conversion_notes(path)
     return _BaseScenario(mapping_of(path), home_of_scenario(path) or home, typed=False)
 
 
@@ -196,7 +204,7 @@ class _Asked:
 
 def _asked(variant: PlannedVariant, experiment: ExperimentFile, base: _BaseScenario) -> _Asked:
     if base.typed:
-        settings = tuple(f"{path}={json.dumps(value)}" for path, value in variant.settings.items())
+        settings = tuple(setting_text(path, value) for path, value in variant.settings.items())
         return _Asked(base.scenario, settings, ())
     scenario, faults = deepcopy(dict(base.scenario)), Faults()  # type: ignore[arg-type]
     for key, values in (("set", experiment.set), ("vary", variant.settings)):

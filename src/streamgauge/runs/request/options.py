@@ -1,7 +1,6 @@
 """From command-line options to a checked request: everything that can be wrong is found before anything starts."""
 
 import errno
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from streamgauge.record.facts import read_facts
 from streamgauge.result.schema import expectation_faults
 from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import read_scenario
+from streamgauge.runs.request.scenario_file import read_scenario, setting_text
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Scenario, Setting, document
 from streamgauge.scenario.model.values import epoch_ns
@@ -59,7 +58,7 @@ def job_settings(job: str | None) -> list[str]:
     if job is None:
         return []
     value = {"function": {"call": job}} if ":" in job else job
-    return [f"pipeline.job={json.dumps(value)}"]
+    return [setting_text("pipeline.job", value)]
 
 
 def checked_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:

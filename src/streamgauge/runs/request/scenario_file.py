@@ -128,6 +128,14 @@ def conversion_notes(source: str | Mapping[str, Any] | None, *, is_search: bool 
     return [told, *notes_of(translation)]
 
 
+def setting_text(path: str, value: Any) -> str:
+    """A setting as `--set` takes it.
+
+    JSON is YAML, too, but for escapes of characters beyond U+FFFF, which YAML reads as two characters.
+    """
+    return f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"
+
+
 def mapping_with(source: str | Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """The same with `path=value` settings applied; raises BadInput for the first that cannot be."""
     mapping = mapping_of(source)

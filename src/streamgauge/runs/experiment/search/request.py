@@ -23,7 +23,7 @@ from streamgauge.experiments.search.words import shown_value
 from streamgauge.runs.experiment.request import figure_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import mapping_with
+from streamgauge.runs.request.scenario_file import mapping_with, setting_text
 from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.written.paths import keys_of
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
@@ -279,4 +279,4 @@ def _set_twice(settings: Sequence[str], path: str) -> list[Fault]:
 
 
 def _setting(path: str, value: float) -> str:
-    return f"{path}={json.dumps(f'{value:.10g}/s' if path == RATE else round(value))}"
+    return setting_text(path, f"{value:.10g}/s" if path == RATE else round(value))
