@@ -61,7 +61,7 @@ def test_it_prints_and_keeps_every_error(plans: list[Planned], tmp_path: Path) -
     assert "2 messages were never sent" in text
     assert "14 of 15 intervals hold what was planted; not ack response p99\n" in text
     assert "Round trips of 1 and 5 ms on librdkafka's mock cluster: found 1.12 and 5.25 ms" in text
-    assert max(map(len, text.split("Error: ")[0].splitlines())) <= 100
+    assert max(map(len, text.split("Error = ")[0].splitlines())) <= 100
     kept = read_calibrations(tmp_path / "streamgauge" / "calibrations.json")
     assert [(each.rate, set(each.errors_ms.values()), each.miscounted) for each in kept] == [
         (rate, {0.25}, ()) for rate in (1_000, 10_000, 100_000)
