@@ -267,7 +267,7 @@ def test_what_other_figures_show_is_explored_and_says_so(run: Make) -> None:
     text = comparison_text(found, colour=False, width=100)
     assert "Exploratory, not chosen in advance: by chance alone, one figure in twenty would differ." in text
     assert "times slower than acks=1 at end-to-end response p99" in text
-    assert "Explored" not in comparison_text(together(runs), colour=False)
+    assert "Exploratory" not in comparison_text(together(runs), colour=False)
 
 
 def test_names_from_outside_are_only_names(run: Make) -> None:

@@ -248,7 +248,7 @@ def test_stages_without_bounds_are_not_believed(make: Make) -> None:
     trust = assemble(make(unknown)).trust
 
     assert {each.trust for path, each in trust.items() if path.startswith("pipeline.stages.")} == {"not_believed"}
-    assert "it is not known of every message" in trust["pipeline.stages.5.p50_ms"].because[0]
+    assert "for some messages it is not known" in trust["pipeline.stages.5.p50_ms"].because[0]
 
 
 def test_what_comes_from_outside_is_escaped(make: Make) -> None:

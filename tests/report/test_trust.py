@@ -194,7 +194,7 @@ def test_a_gap_beyond_a_timeout_puts_duplicates_in_doubt(make: Make) -> None:
     ("change", "because"),
     [
         pytest.param(lambda tables: tables.pop("bounds"), "streamgauge analyse", id="analysed by an older version"),
-        pytest.param(lambda tables: tables.update(bounds=[]), "it is not known of every message", id="no gaps known"),
+        pytest.param(lambda tables: tables.update(bounds=[]), "for some messages it is not known", id="no gaps known"),
     ],
 )
 def test_without_bounds_no_latency_is_believed(make: Make, change: Any, because: str) -> None:
