@@ -27,7 +27,7 @@ from streamgauge.scenario.model.environment.faults.links import LinkFault
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address of loopback only")
 
-SECONDS: Final = 10
+SECONDS: Final = 60
 """No socket waits longer."""
 LINKS: Final = ("producers", "consumers")
 
