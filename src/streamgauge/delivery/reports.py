@@ -21,6 +21,11 @@ timed out, a connection that broke, or too few replicas after the append, say no
 producer that died (`fate_unknown`) says nothing at all."""
 
 
+def unreported(fate_unknown: int | None, received: int | None) -> int:
+    """Messages of which no report came and which nobody received: they are unknown, and nobody acknowledged them."""
+    return (fate_unknown or 0) - (received or 0)
+
+
 def certainly_not_written(error: str | None) -> bool:
     """Whether a message with this error of its send is in no log; None is no error."""
     return error in CERTAINLY_NOT_WRITTEN

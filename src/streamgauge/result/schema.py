@@ -1,14 +1,14 @@
 """The JSON Schema of result.json, and whether a path leads to a value in it."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from streamgauge.domain.errors import Fault
-from streamgauge.domain.text.shown import shown
+from streamgauge.domain.errors import BadValue, Fault
+from streamgauge.domain.text.shown import one_line, shown
 from streamgauge.result.formats import current_path
 from streamgauge.result.model.document import Result
 from streamgauge.scenario.model.expectations import parse_bound
@@ -40,34 +40,59 @@ def json_schema() -> Node:
 
 def expectation_faults(expect: Mapping[str, str | int | float | bool]) -> list[Fault]:
     """Expectations that no result can meet: the path leads to no single value, or to one of another kind."""
-    return [fault for path, wanted in expect.items() if (fault := _renamed(path) or _fault(path, wanted))]
+    return [fault for path, wanted in expect.items() if (fault := _expectation_fault(path, wanted))]
 
 
-def _renamed(path: str) -> Fault | None:
-    new = current_path(path)
-    return None if new == path else Fault(f"expect.{path}", "has another name by now", f"Write expect.{new}")
+def figure_faults(where: str, path: str) -> list[Fault]:
+    """Why no result has a number at a path that is given there; nothing where one may have it."""
+    try:
+        kinds = _kinds_at(path)
+    except BadValue as error:
+        return [error.at(where, one_line(path))]
+    if not kinds or any(_is_of(0, kind) for kind in kinds):
+        return []
+    return [Fault(where, f"{one_line(path)}: is no number", _are(kinds))]
 
 
-def _fault(path: str, wanted: str | int | float | bool) -> Fault | None:
-    where, places, walked = f"expect.{path}", _parts(json_schema()), "the result"
-    for key in path.split("."):
-        if any(_is_free(place) for place in places):
-            return None
-        below = [part for place in places for node in _below(place, key) for part in _parts(node)]
-        if not below:
-            return Fault(where, f"{walked} has no `{key}`", _known(places, key))
-        places, walked = below, key if walked == "the result" else f"{walked}.{key}"
-    kinds = {kind for place in places for kind in _kinds(place)}
-    if not kinds:
-        return None if any(_is_free(place) for place in places) else Fault(where, _NOT_SINGLE, _known(places))
+def _expectation_fault(path: str, wanted: str | int | float | bool) -> Fault | None:
+    where = f"expect.{path}"
+    try:
+        kinds = _kinds_at(path, "expect.")
+    except BadValue as error:
+        return Fault(where, error.what, error.mend)
     try:
         value = parse_bound(wanted).value
     except ValueError:
         # The scenario has said so already.
         return None
-    if any(_is_of(value, kind) for kind in kinds):
+    if not kinds or any(_is_of(value, kind) for kind in kinds):
         return None
-    return Fault(where, f"{shown(path, wanted)}: it is never that", f"It is {' or '.join(sorted(kinds))}")
+    return Fault(where, f"{shown(path, wanted)}: it is never that", _are(kinds))
+
+
+def _are(kinds: Iterable[str]) -> str:
+    return f"It is {' or '.join(sorted(kinds))}"
+
+
+def _kinds_at(path: str, before: str = "") -> set[str]:
+    """The kinds of the single values that a result may have at a path; none where it may have any.
+
+    Raises BadValue where it has no single value there; `before` is what is written before a path.
+    """
+    if (new := current_path(path)) != path:
+        raise BadValue("has another name by now", f"Write {before}{new}")
+    places, walked = _parts(json_schema()), "the result"
+    for key in path.split("."):
+        if any(_is_free(place) for place in places):
+            return set()
+        below = [part for place in places for node in _below(place, key) for part in _parts(node)]
+        if not below:
+            raise BadValue(f"{walked} has no `{key}`", _known(places, key))
+        places, walked = below, key if walked == "the result" else f"{walked}.{key}"
+    kinds = {kind for place in places for kind in _kinds(place)}
+    if not kinds and not any(_is_free(place) for place in places):
+        raise BadValue(_NOT_SINGLE, _known(places))
+    return kinds
 
 
 def _parts(node: Node) -> list[Node]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_US
+from streamgauge.processes.cpu.counters import risen
 from streamgauge.processes.jvm.compilers import COMPILERS
 
 CLIENT_THREADS: Final = "rdk:"
@@ -66,11 +67,11 @@ class Threads:
         for thread, (delay_ns, switched) in seen.items():
             before_ns, before = self._last.get(thread, (0, 0))
             if self._names[thread].startswith(CLIENT_THREADS):
-                client_ns += _more(delay_ns, before_ns)
+                client_ns += risen(delay_ns, before_ns)
             elif not self._names[thread].startswith(COMPILERS):
                 # Nothing waits for a compiler: meanwhile the code runs as it did before.
-                own_ns += _more(delay_ns, before_ns)
-            switches = (switches or 0) + _more(switched, before)
+                own_ns += risen(delay_ns, before_ns)
+            switches = (switches or 0) + risen(switched, before)
         self._total = Waited(own_ns, client_ns, switches if self.with_switches else None)
         self._last = seen
         self._names = {thread: self._names[thread] for thread in seen}
@@ -117,11 +118,6 @@ class ThreadDelay:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-
-def _more(now: int, before: int) -> int:
-    """How far a counter of a thread rose; its number may come again as that of another thread, which began at 0."""
-    return now - before if now >= before else now
 
 
 def run_delay_ns(schedstat: str) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from streamgauge.processes.cpu.counters import risen
+
 NICE: Final = 19
 """The lowest priority: a core that nobody else wants, and 1.5 % of one that somebody does."""
 COMPILERS: Final = ("C1 Compiler", "C2 Compiler")
@@ -52,14 +54,10 @@ class CompilerTime:
             if (used := self._used_ns(pid, thread)) is not None
         }
         if seen:
-            self._total_ns = (self._total_ns or 0) + sum(map(self._more, seen.keys(), seen.values()))
+            more = sum(risen(used, self._last.get(thread, 0)) for thread, used in seen.items())
+            self._total_ns = (self._total_ns or 0) + more
         self._last = seen
         return self._total_ns
-
-    def _more(self, thread: tuple[int, int], used: int) -> int:
-        """Since the last look; the number of a thread that has ended may come again as that of one that began at 0."""
-        before = self._last.get(thread, 0)
-        return used - before if used >= before else used
 
     def _used_ns(self, pid: int, thread: int) -> int | None:
         """The first number of `schedstat`; None where there is none, or the thread is gone."""

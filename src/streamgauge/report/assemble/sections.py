@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamgauge.delivery.log import BY_LOG, CONFLICTS, LEDGER_CLASSES, TRUNCATED, WENT_BACK
+from streamgauge.delivery.reports import unreported
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import NOTHING
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
@@ -134,9 +135,9 @@ def _delivered_share(run: Evidence, row: Row) -> float | None:
         return None
     piped = run.one("pipeline_delivery", scope=row.get("scope"), group=row.get("group")) or {}
     expected = acked - sum(row.get(name) or 0 for name in ("aborted", "unread")) - (piped.get("dropped") or 0)
-    # Messages without a report are unknown, too, and nobody acknowledged them.
-    unreported = (row.get("fate_unknown") or 0) - (row.get("fate_unknown_received") or 0)
-    return max(0.0, 1 - (sum(each or 0 for each in missing_counts) - unreported) / expected) if expected > 0 else None
+    missing = sum(each or 0 for each in missing_counts)
+    missing -= unreported(row.get("fate_unknown"), row.get("fate_unknown_received"))
+    return max(0.0, 1 - missing / expected) if expected > 0 else None
 
 
 def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
+from streamgauge.delivery.reports import unreported
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
@@ -192,11 +193,10 @@ def _round_trip(result: Result, *_: object) -> dict[str, Any]:
     delivery = result.delivery
     lasting = (delivery.acked, delivery.undelivered, delivery.lost, delivery.expired, delivery.unknown)
     acked, *missing = (each or 0 for each in lasting)
-    # Messages without a report are unknown, too, and nobody acknowledged them.
-    unreported = (delivery.fate_unknown or 0) - (delivery.fate_unknown_received or 0)
+    not_received = sum(missing) - unreported(delivery.fate_unknown, delivery.fate_unknown_received)
     return {
         "totalUniqueSent": delivery.acked,
-        "totalReceived": None if delivery.acked is None else acked - (sum(missing) - unreported),
+        "totalReceived": None if delivery.acked is None else acked - not_received,
     }
 
 

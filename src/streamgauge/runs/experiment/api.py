@@ -1,9 +1,8 @@
 """Experiments and searches in the Python API."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from streamgauge.runs.experiment.search.conduct import search as carry_out_searc
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.told import ExperimentView
 from streamgauge.runs.request.options import RunOptions
-from streamgauge.runs.request.scenario_file import setting_text
+from streamgauge.runs.request.scenario_file import setting_text, value_text
 from streamgauge.watch.display import Quiet
 
 if TYPE_CHECKING:
@@ -231,6 +230,5 @@ def _view(progress: Progress | None) -> ExperimentView:
 
 
 def _values(values: Sequence[Any] | Mapping[str, Any]) -> str:
-    """Values as `--vary` has them: JSON is YAML, too."""
-    written = partial(json.dumps, ensure_ascii=False)
-    return written(values) if isinstance(values, Mapping) else ",".join(map(written, values))
+    """Values as `--vary` has them."""
+    return value_text(values) if isinstance(values, Mapping) else ",".join(map(value_text, values))

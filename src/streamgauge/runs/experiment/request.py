@@ -18,12 +18,12 @@ from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
-from streamgauge.result.schema import expectation_faults
+from streamgauge.result.schema import figure_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import (
     SUFFIXES,
-    conversion_notes,
+    check_runs_once,
     home_of_scenario,
     mapping_of,
     mapping_with,
@@ -160,7 +160,7 @@ def _named_base(scenario: str, home: Path | None) -> _BaseScenario:
     """A base that is shipped, or a file beside that of the experiment; BadInput for one that asks for a search."""
     is_file = home is not None and Path(scenario).suffix in SUFFIXES and scenario not in shipped()
     path = str(home / scenario) if home is not None and is_file else scenario
-    conversion_notes(path)
+    check_runs_once(path)
     return _BaseScenario(mapping_of(path), home_of_scenario(path) or home, typed=False)
 
 
@@ -272,13 +272,6 @@ def resumed(
     if faults := list(differences(record, request.experiment, request.asked, variants, cluster, place)):
         raise BadInput(faults)
     return request
-
-
-def figure_faults(where: str, path: str) -> Iterator[Fault]:
-    """Why no result has a figure that was named there; nothing where it may."""
-    for fault in expectation_faults({path: 0}):
-        what = fault.what.replace("0: it is never that", "is no number")
-        yield Fault(where, f"{one_line(path)}: {what}", fault.mend.replace("Write expect.", "Write "))
 
 
 def given_keys(**given: object) -> dict[str, object]:

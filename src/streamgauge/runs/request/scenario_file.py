@@ -114,26 +114,42 @@ def conversion_notes(source: str | Mapping[str, Any] | None, *, is_search: bool 
 
     Raises BadInput for one that asks for a search where none is made: a single run would not do what it says.
     """
-    try:
-        translation = None if source is None else translation_of(source)
-    except BadInput:
-        # Whoever reads the scenario says so, with all other faults.
-        return []
+    translation = _translated(source, is_search=is_search)
     if translation is None:
         return []
-    if translation.search and not is_search:
-        where = one_line(str(source))
-        raise BadInput.single(where, "asks for the highest rate", f"Use: {command_of(translation, where)}")
     told = f"Converted from {TOOL_NAMES[translation.tool]}: {translation.spec}"
     return [told, *notes_of(translation)]
 
 
-def setting_text(path: str, value: Any) -> str:
-    """A setting as `--set` takes it.
+def check_runs_once(source: str) -> None:
+    """Return unless it is a specification that asks for a search; raises BadInput for one."""
+    _translated(source, is_search=False)
+
+
+def _translated(source: str | Mapping[str, Any] | None, *, is_search: bool) -> Translation | None:
+    """What a specification comes to, None for our own; raises BadInput where it asks for a search that is not made."""
+    try:
+        translation = None if source is None else translation_of(source)
+    except BadInput:
+        # Whoever reads the scenario says so, with all other faults.
+        return None
+    if translation and translation.search and not is_search:
+        where = one_line(str(source))
+        raise BadInput.single(where, "asks for the highest rate", f"Use: {command_of(translation, where)}")
+    return translation
+
+
+def value_text(value: Any) -> str:
+    """A value as `--set` and `--vary` take it.
 
     JSON is YAML, too, but for escapes of characters beyond U+FFFF, which YAML reads as two characters.
     """
-    return f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def setting_text(path: str, value: Any) -> str:
+    """A setting as `--set` takes it."""
+    return f"{path}={value_text(value)}"
 
 
 def mapping_with(source: str | Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find, largest_possible
 from streamgauge.experiments.search.words import shown_value
-from streamgauge.runs.experiment.request import figure_faults
+from streamgauge.result.schema import figure_faults
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with, setting_text
