@@ -5,12 +5,15 @@ back into a mapping that parses to the same value.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic.functional_validators import BeforeValidator
 from pydantic_core import ErrorDetails
 
 from streamgauge.domain.errors import BadInput, BadValue, Fault
+from streamgauge.domain.text.quantities import format_duration, parse_duration_ns
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import shown
 from streamgauge.scenario.contradictory.contradictions import contradictions
@@ -21,6 +24,8 @@ from streamgauge.scenario.model.scenario import Scenario
 _KEY = "[key]"
 """How pydantic ends the path of a key that is wrong itself."""
 _QUOTES = "Quote it, if YAML interprets it as another type"
+_LIMITS: Final = {"greater_than_equal": "ge", "greater_than": "gt", "less_than_equal": "le", "less_than": "lt"}
+"""Where pydantic keeps a limit, by the kind of error."""
 
 
 def parse(mapping: object, source: str = "scenario") -> Scenario:
@@ -142,6 +147,9 @@ def _faults(
 def _said(kind: str, path: Sequence[str], given: str, detail: ErrorDetails, mend: str) -> tuple[str, str]:
     """What is wrong and what mends it, for a kind of error that pydantic finds by itself."""
     what = detail["msg"].removeprefix("Input ").removeprefix("String ")
+    if kind in _LIMITS and _is_duration(fields_at(path).get(path[-1])):
+        limit = detail["ctx"][_LIMITS[kind]]
+        return f"{given}: {what.replace(str(limit), format_duration(limit))}", mend
     match kind:
         case "missing":
             return "is missing", "Add it"
@@ -158,6 +166,20 @@ def _said(kind: str, path: Sequence[str], given: str, detail: ErrorDetails, mend
         case "bool_type":
             what = "should be true or false"
     return f"{given}: {what}", mend
+
+
+def _is_duration(field: FieldInfo | None) -> bool:
+    """Whether a field holds a duration, whose limits pydantic tells in nanoseconds."""
+    return field is not None and (_reads_durations(field.metadata) or _in_type(field.annotation))
+
+
+def _in_type(annotation: Any) -> bool:
+    """Whether a duration is among what a type consists of, as in `Duration | None`."""
+    return _reads_durations(getattr(annotation, "__metadata__", ())) or any(map(_in_type, get_args(annotation)))
+
+
+def _reads_durations(metadata: Iterable[object]) -> bool:
+    return any(isinstance(each, BeforeValidator) and each.func is parse_duration_ns for each in metadata)
 
 
 def _is_shown(step: int | str) -> bool:
