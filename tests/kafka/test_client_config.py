@@ -1,11 +1,13 @@
 """Settings for a cluster: read with every fault at once, and never written with their secrets."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from streamgauge.domain.errors import BadInput
+from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.kafka.carriers.share.settings import share_faults
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.clients.settings import JAVA_NAMES, consumer_faults, producer_faults, refusal
 
@@ -109,3 +111,26 @@ def test_a_name_in_another_spelling_leads_to_the_setting(name: str, said: str) -
 def test_what_the_run_decides_is_left_to_the_scenario() -> None:
     """Its rules refuse the setting whatever its value is; a second fault would say nothing new."""
     assert consumer_faults("consume.client", {"auto.offset.reset": 7}) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name", "home"),
+    [
+        (consumer_faults, "linger.ms", "load.client"),
+        (consumer_faults, "acks", "load.client"),
+        (consumer_faults, "request.timeout.ms", "load.client"),
+        (share_faults, "linger.ms", "load.client"),
+        (producer_faults, "session.timeout.ms", "consume.client"),
+        (producer_faults, "fetch.min.bytes", "consume.client"),
+    ],
+)
+def test_a_setting_of_the_other_side_leads_to_its_place(
+    wrong: Callable[..., list[Fault]], name: str, home: str
+) -> None:
+    """The client would take it, log a warning, and ignore it; those beside it are right."""
+    right = {"socket.timeout.ms": 60_000, "statistics.interval.ms": 1_000, "client.id": "me"}
+
+    assert wrong("x.client", right) == []
+    (fault,) = wrong("x.client", {**right, name: 6_000 if name != "acks" else "all"})
+    assert str(fault).startswith(f"x.client.{name}: is a setting of ")
+    assert str(fault).endswith(f"and has no effect here. Its place is `{home}.{name}`")

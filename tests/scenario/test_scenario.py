@@ -154,9 +154,15 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
         ({"verify": "1/0"}, "verify: '1/0': not in an allowed form. Its meaning: Share of"),
         ({"expect": {"delivery.lost": "<= few"}}, "expect.delivery.lost: '<= few': not a bound. Write one of"),
         ({"seed": -1}, "seed: -1: should be greater than or equal to 0."),
-        ({"lag": {"every": "10ms"}}, "lag.every: '10ms': should be greater than or equal to 50ms. Its meaning: Interval"),
+        (
+            {"lag": {"every": "10ms"}},
+            "lag.every: '10ms': should be greater than or equal to 50ms. Its meaning: Interval",
+        ),
         ({"lag": {"every": "5m"}}, "lag.every: '5m': should be less than or equal to 1m. Its meaning: Interval"),
-        ({"consume": {"commit": {"interval": 0}}}, "consume.commit.interval: 0: should be greater than or equal to 1ms."),
+        (
+            {"consume": {"commit": {"interval": 0}}},
+            "consume.commit.interval: 0: should be greater than or equal to 1ms.",
+        ),
         ({"backpressure": {"hysteresis": {"max_lag": 9, "resume_lag": 1, "poll": "2m"}}}, "less than or equal to 1m."),
         ({"name": "Upper Case"}, "name: 'Upper Case': not in an allowed form. Its meaning: Short name:"),
     ],

@@ -1,8 +1,9 @@
 """What librdkafka has against client settings, asked before anything starts; it opens no connection to tell."""
 
+import contextlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import confluent_kafka as ck
@@ -53,6 +54,9 @@ JAVA_NAMES: Final[Mapping[str, str]] = {
     "ssl.keystore.certificate.chain": "Write `ssl.certificate.pem` instead",
 }
 """Names of the Java client that people bring along and librdkafka does not take, and what to write instead."""
+_IGNORED: Final = re.compile(r"property (\S+) is a (producer|consumer) property and will be ignored")
+"""What a client logs about a setting that is right and has no effect on it; the name is the one that librdkafka uses."""
+_HOMES: Final = {"producer": "load.client", "consumer": "consume.client"}
 # Clients that are only made to be refused say nothing.
 _quiet: Final = logging.getLogger("streamgauge.kafka.clients.settings")
 _quiet.setLevel(logging.CRITICAL)
@@ -93,6 +97,44 @@ def objection(
     return text, f"Did you mean `{near}`? {SEE_CONFIGURATION}" if near else SEE_CONFIGURATION
 
 
+def without_effect(settings: Settings, kind: type[Any], needed: Settings = NO_SETTINGS) -> Iterator[tuple[str, str]]:
+    """The settings that a client of this kind takes and ignores: the name of each, and whose setting it is."""
+    known = _ignored(needed, kind)
+    if _ignored({**needed, **settings}, kind) == known:
+        return
+    # A client tells them by librdkafka's own names: `queue.buffering.max.ms` for `linger.ms`.
+    for name, value in settings.items():
+        for _, whose in _ignored({**needed, name: value}, kind) - known:
+            yield name, whose
+
+
+def _ignored(settings: Settings, kind: type[Any]) -> set[tuple[str, str]]:
+    """What a new client logs that it ignores, and whose setting each is; nothing where it refuses its settings."""
+    told = _Told()
+    logger = logging.Logger("ignored")
+    logger.addHandler(told)
+    try:
+        client = kind(dict(settings), logger=logger)
+    except (KafkaException, TypeError, ValueError):
+        return set()
+    # The client keeps what it logs until it is asked for events; a share consumer tells it, and refuses to be asked.
+    with contextlib.suppress(RuntimeError):
+        client.poll(0)
+    return {(found[1], found[2]) for line in told.lines if (found := _IGNORED.search(line))}
+
+
+class _Told(logging.Handler):
+    """Keeps the lines that a client logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one."""
+        self.lines.append(record.getMessage())
+
+
 def _dotted(name: str) -> str:
     """A name as librdkafka writes it: `bufferMemory` and `buffer_memory` as `buffer.memory`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-_]", ".", name).lower()
@@ -126,4 +168,10 @@ def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -
             del right[name]
     if text := refusal({**needed, **right}, kind):
         faults.append(Fault(where, text, SEE_CONFIGURATION))
-    return faults
+    return faults + [misplaced_setting(where, name, whose) for name, whose in without_effect(right, kind, needed)]
+
+
+def misplaced_setting(where: str, name: str, whose: str) -> Fault:
+    """The fault of a setting of producers among those of consumers, or the other way round."""
+    home = f"{_HOMES[whose]}.{name}"
+    return Fault(f"{where}.{name}", f"is a setting of {whose}s and has no effect here", f"Its place is `{home}`")

@@ -8,7 +8,14 @@ from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.carriers.share.reader import EXPLICIT, MODE
-from streamgauge.kafka.clients.settings import NO_SETTINGS, SEE_CONFIGURATION, objection, refusal
+from streamgauge.kafka.clients.settings import (
+    NO_SETTINGS,
+    SEE_CONFIGURATION,
+    misplaced_setting,
+    objection,
+    refusal,
+    without_effect,
+)
 from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS
 
 _FOR_OTHERS: Final = ("not applicable", "not supported")
@@ -34,7 +41,7 @@ def share_faults(where: str, settings: Settings, connection: Settings = NO_SETTI
             del right[name]
     if text := refusal({**needed, **right}, _KIND):
         faults.append(Fault(where, text, SEE_CONFIGURATION))
-    return faults
+    return faults + [misplaced_setting(where, name, whose) for name, whose in without_effect(right, _KIND, needed)]
 
 
 def _fault(name: str, value: str | int | float | bool, needed: Settings) -> tuple[str, str] | None:
