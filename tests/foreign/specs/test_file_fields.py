@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 from tests.foreign.specs.samples import DRIVER, MQPERF, MQPERF_2, OMB, at, comes_to, told
 
-from streamgauge.foreign.specs.read.java import java_client, producer_settings
+from streamgauge.foreign.specs.read.java import (
+    OF_CONSUMERS,
+    OF_PRODUCERS,
+    consumer_client,
+    java_client,
+    producer_settings,
+)
 from streamgauge.foreign.specs.write.translation import Draft
+from streamgauge.kafka.clients.settings import consumer_faults, producer_faults
 
 Fields = dict[str, Any]
 
@@ -182,3 +189,40 @@ def test_settings_of_the_java_client(name: str, value: Any, expected: Fields) ->
 )
 def test_idempotence_is_switched_off_as_the_java_client_does(given: Fields, is_idempotent: bool | None) -> None:
     assert producer_settings(Draft("spec"), "conf", given)[0].get("enable.idempotence") is is_idempotent
+
+
+COMMON = {
+    "acks": "all", "linger.ms": 5, "batch.size": 16384, "compression.type": "lz4", "enable.idempotence": True,
+    "retries": 5, "request.timeout.ms": 60_000, "delivery.timeout.ms": 120_000, "transaction.timeout.ms": 60_000,
+    "buffer.memory": 33554432, "compression.lz4.level": 1,
+    "partitioner.class": "org.apache.kafka.clients.producer.internals.DefaultPartitioner",
+    "auto.commit.interval.ms": 1000, "check.crcs": True, "fetch.max.bytes": 1_000_000, "fetch.min.bytes": 1,
+    "fetch.max.wait.ms": 100, "group.instance.id": "a", "heartbeat.interval.ms": 1000,
+    "isolation.level": "read_committed", "max.partition.fetch.bytes": 1_000_000, "max.poll.interval.ms": 300_000,
+    "session.timeout.ms": 10_000,
+    "partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "client.rack": "a", "retry.backoff.ms": 100, "metadata.max.age.ms": 1000, "reconnect.backoff.ms": 100,
+}  # fmt: skip
+
+
+def test_what_a_client_ignores_is_left_out_of_its_settings() -> None:
+    """A file for both kinds of clients has settings of both; the run would refuse those without effect."""
+    consumer, producer = Draft("w.yaml"), Draft("w.yaml")
+    read = consumer_client(consumer, "common", COMMON).settings
+    written, _ = producer_settings(producer, "common", COMMON)
+
+    assert (consumer.faults, producer.faults) == ([], [])
+    assert (consumer_faults("c", read), producer_faults("p", written)) == ([], [])
+    assert {note.where.removeprefix("common.") for note in consumer.notes} >= set(COMMON) & OF_PRODUCERS
+    assert {note.where.removeprefix("common.") for note in producer.notes} >= set(COMMON) & OF_CONSUMERS
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMON) - {"partitioner.class", "partition.assignment.strategy"}))
+def test_no_other_setting_is_left_out(name: str) -> None:
+    """The client itself says which it ignores."""
+    settings = java_client(Draft("w.yaml"), "common", {name: COMMON[name]}).settings
+
+    ignored = [fault for fault in consumer_faults("c", settings) if "has no effect" in fault.what]
+    assert bool(ignored) == (name in OF_PRODUCERS)
+    ignored = [fault for fault in producer_faults("p", settings) if "has no effect" in fault.what]
+    assert bool(ignored) == (name in OF_CONSUMERS)

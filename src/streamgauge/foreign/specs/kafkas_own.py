@@ -10,7 +10,7 @@ from streamgauge.domain.text.quantities import format_rate
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.flags import Arity, CommandFlags, read_flags
-from streamgauge.foreign.specs.read.java import JavaEra, java_client, producer_settings
+from streamgauge.foreign.specs.read.java import JavaEra, consumer_client, producer_settings
 from streamgauge.foreign.specs.read.texts import command_words, read_properties
 from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
 from streamgauge.scenario import SLOWEST
@@ -150,7 +150,7 @@ def _consumer(draft: Draft, arguments: Sequence[str], read: ReadBeside) -> Trans
     topic, messages = fields.text("topic"), fields.whole(count, 1, least=1)
     era = _era(fields)
     settings = _settings(fields, draft, read, ("command-property",), ("consumer.config",))
-    client = java_client(draft, "consumer.config", settings)
+    client = consumer_client(draft, "consumer.config", settings)
     client.settings = {
         **client.settings,
         "max.partition.fetch.bytes": fields.whole("fetch-size", 1 << 20, least=1),

@@ -8,7 +8,7 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.quantities import format_rate
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.read.java import JavaClient, java_client, plain_setting, producer_settings
+from streamgauge.foreign.specs.read.java import JavaClient, consumer_client, plain_setting, producer_settings
 from streamgauge.foreign.specs.read.texts import read_properties
 from streamgauge.foreign.specs.write.translation import Draft, Translation, name_of, without_none
 from streamgauge.foreign.specs.write.workers import consumers_of, producers_of, topics_of
@@ -70,8 +70,8 @@ class _Driver:
         )
         # What both clients have in common was looked at with the producer.
         own = _properties(draft, fields, "consumerConfig")
-        mine = java_client(Draft(draft.source), "commonConfig", common)
-        self.consumer: JavaClient = java_client(draft, "consumerConfig", own)
+        mine = consumer_client(Draft(draft.source), "commonConfig", common)
+        self.consumer: JavaClient = consumer_client(draft, "consumerConfig", own)
         self.consumer.settings = {**mine.settings, **self.consumer.settings}
         fields.close()
         if self.reset:

@@ -55,7 +55,7 @@ JAVA_NAMES: Final[Mapping[str, str]] = {
 }
 """Names of the Java client that people bring along and librdkafka does not take, and what to write instead."""
 _IGNORED: Final = re.compile(r"property (\S+) is a (producer|consumer) property and will be ignored")
-"""What a client logs about a setting that is right and has no effect on it; the name is the one that librdkafka uses."""
+"""What a client logs about a setting that has no effect on it; the name is the one that librdkafka uses."""
 _HOMES: Final = {"producer": "load.client", "consumer": "consume.client"}
 # Clients that are only made to be refused say nothing.
 _quiet: Final = logging.getLogger("streamgauge.kafka.clients.settings")
@@ -111,8 +111,10 @@ def without_effect(settings: Settings, kind: type[Any], needed: Settings = NO_SE
 def _ignored(settings: Settings, kind: type[Any]) -> set[tuple[str, str]]:
     """What a new client logs that it ignores, and whose setting each is; nothing where it refuses its settings."""
     told = _Told()
-    logger = logging.Logger("ignored")
-    logger.addHandler(told)
+    logger = logging.getLogger(f"{__name__}.ignored")
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    logger.handlers = [told]
     try:
         client = kind(dict(settings), logger=logger)
     except (KafkaException, TypeError, ValueError):

@@ -51,6 +51,18 @@ _ASKED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("retries", "retry.backoff.ms", "retry.backoff.max.ms"), "a request is sent again for 10 s"),
 }
 """Settings of an admin client that the run decides, and why."""
+OF_PRODUCERS: Final = frozenset(
+    "acks linger.ms batch.size compression.type compression.gzip.level compression.lz4.level compression.zstd.level"
+    " enable.idempotence retries request.timeout.ms delivery.timeout.ms transaction.timeout.ms buffer.memory"
+    " partitioner.class".split()
+)
+"""What consumers of librdkafka ignore; the run would refuse it among their settings."""
+OF_CONSUMERS: Final = frozenset(
+    "auto.commit.interval.ms check.crcs fetch.max.bytes fetch.min.bytes fetch.max.wait.ms group.instance.id"
+    " group.protocol group.remote.assignor heartbeat.interval.ms isolation.level max.partition.fetch.bytes"
+    " max.poll.interval.ms session.timeout.ms partition.assignment.strategy".split()
+)
+"""What producers of librdkafka ignore."""
 _CLASSES: Final = frozenset({"interceptor.classes", "metric.reporters", "security.providers"})
 _SECURITY: Final = ("security.", "sasl.", "ssl.")
 _RENAMED: Final[Mapping[str, str]] = {
@@ -88,6 +100,18 @@ class JavaClient:
     """`consume.commit`."""
 
 
+def consumer_client(draft: Draft, where: str, given: Mapping[str, Any]) -> JavaClient:
+    """The settings of a consumer, by librdkafka's names; what is refused is a fault of the draft."""
+    return java_client(draft, where, _without(draft, where, given, OF_PRODUCERS, "consumers"))
+
+
+def _without(draft: Draft, where: str, given: Mapping[str, Any], others: frozenset[str], who: str) -> Mapping[str, Any]:
+    """Settings without those that this kind of client ignores, as where two kinds share a file."""
+    for name in (each for each in given if each in others):
+        draft.left_out(f"{where}.{name}", f"{who} of librdkafka ignore it")
+    return {name: value for name, value in given.items() if name not in others}
+
+
 def java_client(draft: Draft, where: str, given: Mapping[str, Any]) -> JavaClient:
     """The settings of a client, by librdkafka's names; what is refused is a fault of the draft."""
     client = JavaClient()
@@ -112,7 +136,7 @@ def producer_settings(
     draft: Draft, where: str, given: Mapping[str, Any], era: JavaEra = "3"
 ) -> tuple[dict[str, Setting], str | None]:
     """Settings of a producer on top of the defaults of the Java client, and the partitions that it chooses, if any."""
-    client = java_client(draft, where, given)
+    client = java_client(draft, where, _without(draft, where, given, OF_CONSUMERS, "producers"))
     acks, linger = _ERAS[era]
     merged: dict[str, Setting] = {
         "acks": acks,
@@ -136,7 +160,7 @@ def admin_settings(draft: Draft, where: str, given: Mapping[str, Any]) -> dict[s
     kept = {name: value for name, value in given.items() if name not in _ASKED}
     for name in (each for each in given if each not in kept):
         draft.left_out(f"{where}.{name}", _ASKED[name])
-    return java_client(draft, where, kept).settings
+    return java_client(draft, where, _without(draft, where, kept, OF_CONSUMERS, "admin clients")).settings
 
 
 def plain_setting(value: Setting) -> Setting:

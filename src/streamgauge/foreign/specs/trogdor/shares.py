@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.read.java import java_client
+from streamgauge.foreign.specs.read.java import consumer_client
 from streamgauge.foreign.specs.write.translation import Draft, without_none
 
 _SHARE: Final[Mapping[str, Any]] = {"lock": "30s", "limit": 4, "dead_letters": False}
@@ -32,5 +32,5 @@ def share_consumers(
         draft.differs(fields.place("shareGroup"), "begins at the end of its topics, as a new share group does there")
     what = "five deliveries and locks of 30 s are a cluster's own defaults; write what yours has"
     draft.differs("share.delivery.count.limit, share.record.lock.duration.ms", what)
-    settings = java_client(draft, fields.place("consumerConf"), given).settings
+    settings = consumer_client(draft, fields.place("consumerConf"), given).settings
     return without_none({"acknowledge": {"share": dict(_SHARE)}, "start": start, "client": settings or None})

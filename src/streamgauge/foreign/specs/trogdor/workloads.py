@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.read.java import JavaEra, admin_settings, java_client, producer_settings
+from streamgauge.foreign.specs.read.java import JavaEra, admin_settings, consumer_client, java_client, producer_settings
 from streamgauge.foreign.specs.trogdor.payloads import SEQUENTIAL_KEY, Payloads, keys_of, values_of
 from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
 from streamgauge.foreign.specs.trogdor.shares import share_consumers
@@ -138,7 +138,7 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
         _record_processor(draft, processor)
     has_time = processor is not None
     given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
-    client = java_client(draft, fields.place("consumerConf"), {"max.poll.interval.ms": 100_000, **given})
+    client = consumer_client(draft, fields.place("consumerConf"), {"max.poll.interval.ms": 100_000, **given})
     workers = clients(draft, fields.place("threadsPerWorker"), "consumers", threads) if group else {"consumers": 1}
     part.consume = without_none(
         {
@@ -211,7 +211,7 @@ def _round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: Tr
     values = values_of(fields.part("valueGenerator", "a payload generator"), default)
     fixed = {"batch.size": 16384, "buffer.memory": 65536, "request.timeout.ms": 105_000, "acks": "all"}
     given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
-    client = java_client(draft, fields.place("consumerConf"), given)
+    client = consumer_client(draft, fields.place("consumerConf"), given)
     part.load = {
         "rate": throttled(draft, fields.place("targetMessagesPerSec"), max(1, per_second), floor=options.floor),
         "producers": 1,

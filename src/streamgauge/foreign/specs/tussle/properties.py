@@ -10,7 +10,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import DURATION_NS, MAX_DURATION_NS
 from streamgauge.foreign.specs.read.fields import SpecFields
-from streamgauge.foreign.specs.read.java import java_client, plain_setting, producer_settings
+from streamgauge.foreign.specs.read.java import consumer_client, plain_setting, producer_settings
 from streamgauge.foreign.specs.write.translation import Draft, without_none
 from streamgauge.foreign.specs.write.workers import clients
 
@@ -145,7 +145,7 @@ def _load(draft: Draft, fields: SpecFields) -> Any:
 
 def _consume(draft: Draft, fields: SpecFields) -> Any:
     consumers = _number(fields, "consumers", 1, least=0)
-    client = java_client(draft, "consumerProps", fields.mapping("consumerProps"))
+    client = consumer_client(draft, "consumerProps", fields.mapping("consumerProps"))
     if not consumers:
         return "off"
     return without_none(
