@@ -134,3 +134,21 @@ def test_a_setting_of_the_other_side_leads_to_its_place(
     (fault,) = wrong("x.client", {**right, name: 6_000 if name != "acks" else "all"})
     assert str(fault).startswith(f"x.client.{name}: is a setting of ")
     assert str(fault).endswith(f"and has no effect here. Its place is `{home}.{name}`")
+
+
+@pytest.mark.parametrize(
+    ("setting", "whose", "home"),
+    [
+        ("acks=0", "producers", "load.client.acks"),
+        ("linger.ms=50", "producers", "load.client.linger.ms"),
+        ("session.timeout.ms=6000", "consumers", "consume.client.session.timeout.ms"),
+    ],
+)
+def test_a_setting_of_one_side_belongs_to_the_scenario(tmp_path: Path, setting: str, whose: str, home: str) -> None:
+    """By which a run is checked, judged and compared: it must not be changed from elsewhere."""
+    name = setting.partition("=")[0]
+
+    assert faults_of(write(tmp_path, f"{GOOD}{setting}\n")) == [
+        f"{tmp_path}/client.properties:9: {name} is a setting of {whose}, not of a cluster. "
+        f"Write it into the scenario as `{home}`"
+    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.kafka.clients.settings import JAVAS, SEE_CONFIGURATION, objection, refusal
+from streamgauge.kafka.clients.settings import HOMES, JAVAS, SEE_CONFIGURATION, objection, one_side, refusal
 from streamgauge.scenario import OWNED_SETTINGS
 
 BOOTSTRAP: Final = "bootstrap.servers"
@@ -66,4 +66,8 @@ def _faults(settings: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, tup
         elif wrong := objection(name, value):
             what, mend = wrong
             yield line, (what if name in what else f"{name} {what}" if what == JAVAS else f"{name}: {what}", mend)
+        elif whose := one_side(name, value):
+            # What it changes would not be in the scenario, by which the run is checked, judged and compared.
+            home = f"Write it into the scenario as `{HOMES[whose]}.{name}`"
+            yield line, (f"{name} is a setting of {whose}s, not of a cluster", home)
         seen.setdefault(name, line)

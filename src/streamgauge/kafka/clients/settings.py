@@ -56,7 +56,9 @@ JAVA_NAMES: Final[Mapping[str, str]] = {
 """Names of the Java client that people bring along and librdkafka does not take, and what to write instead."""
 _IGNORED: Final = re.compile(r"property (\S+) is a (producer|consumer) property and will be ignored")
 """What a client logs about a setting that has no effect on it; the name is the one that librdkafka uses."""
-_HOMES: Final = {"producer": "load.client", "consumer": "consume.client"}
+HOMES: Final = {"producer": "load.client", "consumer": "consume.client"}
+"""Where a scenario has the settings of one side."""
+_GROUP: Final[Settings] = {"group.id": "check"}
 # Clients that are only made to be refused say nothing.
 _quiet: Final = logging.getLogger("streamgauge.kafka.clients.settings")
 _quiet.setLevel(logging.CRITICAL)
@@ -77,7 +79,7 @@ def consumer_faults(where: str, settings: Settings, connection: Settings = NO_SE
 
     `connection` is what the client is given beside them.
     """
-    return _faults(where, settings, ck.Consumer, {**connection, "group.id": "check"})
+    return _faults(where, settings, ck.Consumer, {**connection, **_GROUP})
 
 
 def objection(
@@ -106,6 +108,12 @@ def without_effect(settings: Settings, kind: type[Any], needed: Settings = NO_SE
     for name, value in settings.items():
         for _, whose in _ignored({**needed, name: value}, kind) - known:
             yield name, whose
+
+
+def one_side(name: str, value: str) -> str | None:
+    """Whose setting it is, where only producers or only consumers heed it; None where both do, or neither takes it."""
+    ignored = [*without_effect({name: value}, ck.Producer), *without_effect({name: value}, ck.Consumer, _GROUP)]
+    return ignored[0][1] if ignored else None
 
 
 def _ignored(settings: Settings, kind: type[Any]) -> set[tuple[str, str]]:
@@ -175,5 +183,5 @@ def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -
 
 def misplaced_setting(where: str, name: str, whose: str) -> Fault:
     """The fault of a setting of producers among those of consumers, or the other way round."""
-    home = f"{_HOMES[whose]}.{name}"
+    home = f"{HOMES[whose]}.{name}"
     return Fault(f"{where}.{name}", f"is a setting of {whose}s and has no effect here", f"Its place is `{home}`")
