@@ -111,3 +111,21 @@ def test_a_wrong_option_is_refused_before_anything_starts(
 
     assert [fault.where for fault in caught.value.faults] == [where]
     assert not asked
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_rows_that_are_left_out_are_told(tmp_path: Path, count: int) -> None:
+    """They are missing in what is returned; a part of another kind is nobody's business."""
+    for number in range(1, count + 1):
+        part = tmp_path / "events" / "sent" / "worker=producer-0" / f"part-{number}.parquet"
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(b"nothing")
+    run = api.Run(tmp_path)
+
+    with pytest.warns(
+        UserWarning, match="rows of events/sent/worker=producer-0/part-1.parquet are left out: cannot be"
+    ) as told:
+        assert len(run.events("sent")) == 0
+    assert ("of 2 other parts" in str(told[0].message)) == (count == 3)
+    assert told[0].filename == __file__
+    assert len(run.events("received")) == 0

@@ -162,6 +162,7 @@ def test_a_misplaced_key_of_a_setting_is_told_its_place(key: str, place: str) ->
         ({"producerProps": {"acks": 1, "linger.ms": 5}}, "Its place is `load.client`"),
         ({"load": {"rate": {"for": "5s"}}}, "Its place is `load.rate.spike.for` or `load.rate.burst.for`"),
         ({"load": {"size": {"mean": 5}}}, "Its place is `load.size.gaussian.mean`"),
+        ({"load": {"keys": {"zipf": {"keys": 9, "exponent": 1, "count": 10}}}}, "Known keys here: keys, exponent"),
         ({"zzz": 1}, "Known keys here: name, about, topic, cluster, load"),
         ({"zzz": {"deep": {"er": [1]}}}, "Known keys here: name, about, topic, cluster, load"),
     ],

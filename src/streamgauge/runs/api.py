@@ -1,5 +1,6 @@
 """The Python API: what `import streamgauge` offers to scripts and notebooks."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -31,6 +32,8 @@ from streamgauge.watch.display import Display, Lines, Quiet
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from streamgauge.pipeline.read.bronze import Bronze
 
 
 class Run:
@@ -74,17 +77,30 @@ class Run:
     def events(self, kind: str) -> "pa.Table":
         """All recorded rows of one kind as an Arrow table, e.g. `sent`. Raises BadInput for an unknown kind.
 
-        The table is in memory: a message takes about 100 bytes. Use `frame` for runs that are larger.
+        The table is in memory: a message takes about 100 bytes. Use `frame` for runs that are larger. Warns where rows
+        are left out because they cannot be read: those of a run that was killed can be read after `analyse`.
         """
-        from streamgauge.pipeline.read.bronze import look
-
-        return look(self.folder).columns(_known(kind, EVENTS, "kind of event"))
+        return self._recorded(kind).columns(kind)
 
     def frame(self, spark: "SparkSession", kind: str) -> "DataFrame":
-        """All recorded rows of one kind as a Spark frame, e.g. `sent`. Raises BadInput for an unknown kind."""
+        """All recorded rows of one kind as a Spark frame, e.g. `sent`. Raises BadInput for an unknown kind.
+
+        Warns where rows are left out because they cannot be read, as `events` does.
+        """
+        return self._recorded(kind).frame(spark, kind)
+
+    def _recorded(self, kind: str) -> "Bronze":
+        """The recorded rows; warns the caller of `events` and `frame` of rows of this kind that are left out."""
         from streamgauge.pipeline.read.bronze import look
 
-        return look(self.folder).frame(spark, _known(kind, EVENTS, "kind of event"))
+        _known(kind, EVENTS, "kind of event")
+        found = look(self.folder)
+        if aside := [each for each in found.set_aside if each["kind"] == kind]:
+            first = aside[0]
+            what = f"rows of {first['source']} are left out: {first['reason']}"
+            more = f", and of {len(aside) - 1} other parts" if len(aside) > 1 else ""
+            warnings.warn(f"{self.folder.root}: {what}{more}", stacklevel=3)
+        return found
 
     def analyse(self, *, master: str | None = None, progress: Progress | None = None) -> "Run":
         """Recompute the results from the recorded events, and write the report; returns this run.

@@ -116,6 +116,12 @@ def fields_at(path: Sequence[str]) -> dict[str, FieldInfo]:
     return found
 
 
+def fields_below(path: Sequence[str]) -> dict[str, FieldInfo]:
+    """The fields of the models to which a path leads; none where it leads to a plain value."""
+    field = _field_at(path) if path else None
+    return {name: each for model in _models(field.annotation) for name, each in fields(model).items()} if field else {}
+
+
 def _fault(path: Sequence[str], mend: str) -> Fault:
     return Fault(".".join(path), "no such key", mend)
 
@@ -169,9 +175,11 @@ def _close_setting(name: str) -> str | None:
 def _in_model(above: Path, plain: str) -> list[Path]:
     """The paths of the model that end with a name, those that are closest to where it was written."""
     ranked: dict[tuple[int, int], list[Path]] = {}
+    # Among keys that must be there, one that is not known stands for one of them, and for nothing in another part.
+    least = 1 if any(field.is_required() for field in fields_below(above).values()) else 0
     for path in _index().get(plain, ()):
         shared = _shared(above, path)
-        if path != above[: len(path)] and len(path) <= max(_DEEPEST, shared + 2):
+        if shared >= least and path != above[: len(path)] and len(path) <= max(_DEEPEST, shared + 2):
             ranked.setdefault((-shared, len(path)), []).append(path)
     return ranked[min(ranked)][:_MOST] if ranked else []
 
