@@ -615,7 +615,8 @@ def scenarios(
 ) -> None:
     """List the shipped scenarios, or print one with all defaults.
 
-    Refuses a scenario that `run` would refuse, except for what depends on the options of `run`.
+    Refuses a scenario that `run` would refuse, except for what depends on the options of `run`, and on files and
+    functions that the scenario names: `run --dry-run` looks at those, too.
 
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
