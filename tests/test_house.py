@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+import pytest
 from tests.fast import FAST, is_fast
 
 import streamgauge
@@ -40,6 +41,15 @@ def test_few_files_are_long() -> None:
     long = [path.name for path in SOURCE.rglob("*.py") if len(path.read_text().splitlines()) > LONG_LINES]
 
     assert len(long) <= MOST_LONG_FILES, long
+
+
+@pytest.mark.parametrize("room", ["verdict", "pipeline", "report"])
+def test_the_recorded_scenario_is_read_by_its_profile_alone(room: str) -> None:
+    """Its shorthands and defaults are interpreted in one place; to compare settings is another thing."""
+    lines = [line for path in (SOURCE / room).rglob("*.py") for line in path.read_text().splitlines()]
+    reading = [line.strip() for line in lines if "facts.scenario" in line and "recorded_profile(" not in line]
+
+    assert reading == []
 
 
 def test_the_fast_checks_have_the_folders_that_they_name() -> None:

@@ -26,6 +26,7 @@ def row(healthy: dict[str, Any], load: Any, consume: Any, *, by: tuple[float, ..
     for factor in by:
         document = deepcopy(healthy)
         document["run"]["scenario"] |= {"load": load, "consume": consume}
+        document["run"].pop("profile", None)
         for path, value in FIGURES.items():
             known = document["trust"]["throughput.sent_per_second"]
             document["trust"][path] = known | {"value": value * factor, "low": None, "high": None, "trust": "believed"}
@@ -52,6 +53,10 @@ def row(healthy: dict[str, Any], load: Any, consume: Any, *, by: tuple[float, ..
         pytest.param(
             {"producers": 25, "processes": 2, "rate": 1000}, {"consumers": 5, "processes": 5}, ("12.5/1", 2, 5, None),
             id="a schedule waits for no batch",
+        ),
+        pytest.param(
+            {"producers": 2, "rate": {"closed": {"batch": {"uniform": {"from": 1, "to": 20}}}}}, "off",
+            ("1", 2, None, 10), id="random batches have a mean",
         ),
         pytest.param({"producers": 1, "rate": "max"}, "off", ("1", 1, None, None), id="nobody receives"),
         pytest.param("off", {"consumers": 4, "processes": 1}, ("4", None, 1, None), id="nobody sends"),

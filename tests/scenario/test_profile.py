@@ -220,6 +220,23 @@ def test_it_is_read_as_it_was_written() -> None:
     assert recorded_profile(later, {}) == recorded_profile(None, FULL) == profile_of(parse(FULL))
 
 
+def test_what_an_earlier_version_did_not_write_is_made_from_the_scenario() -> None:
+    """And what it wrote stays, whatever the scenario would come to today."""
+    whole = profile_of(parse(FULL)).model_dump(mode="json")
+    earlier = {name: value for name, value in whole.items() if name not in {"timeouts_ms", "bytes_per_partition"}}
+    for part, later in (("load", ("processes", "batch")), ("consume", ("groups", "processes"))):
+        earlier[part] = {name: value for name, value in whole[part].items() if name not in later}
+    earlier["load"]["producers"] = 99
+
+    found = recorded_profile(earlier, FULL)
+
+    assert found.load is not None
+    assert found.load.producers == 99
+    assert found.model_copy(
+        update={"load": found.load.model_copy(update={"producers": whole["load"]["producers"]})}
+    ) == (profile_of(parse(FULL)))
+
+
 def test_it_says_the_same_of_the_scenario_that_is_recorded_beside_it() -> None:
     scenario = parse(FULL)
 

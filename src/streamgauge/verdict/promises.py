@@ -2,22 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from streamgauge.domain.text.numbers import significant
+from streamgauge.scenario.profile import TIMEOUTS_MS
 from streamgauge.verdict.evidence import Evidence
 
 _MS_PER_S: Final = 1_000.0
-_DEFAULTS: Final = {
-    "broker.session.timeout.ms": 9_000.0,
-    "replica.lag.time.max.ms": 30_000.0,
-    "message.timeout.ms": 300_000.0,
-    "request.timeout.ms": 30_000.0,
-    "session.timeout.ms": 45_000.0,
-    "max.poll.interval.ms": 300_000.0,
-}
-"""Of the broker 4.x and of librdkafka 2.x, where nobody sets them."""
-_ALIASES: Final = {"delivery.timeout.ms": "message.timeout.ms"}
 BROKERS: Final = ("broker", "controller", "node")
 """Words in the names of targets that are nodes, or ways to them."""
 
@@ -46,7 +37,7 @@ class Timeouts:
 
     def seconds(self, name: str) -> float:
         """A timeout in seconds."""
-        return self.set_ms.get(name, _DEFAULTS[name]) / _MS_PER_S
+        return self.set_ms.get(name, TIMEOUTS_MS[name]) / _MS_PER_S
 
     def is_default(self, name: str) -> bool:
         """Whether nobody set it."""
@@ -65,30 +56,7 @@ class Promise(NamedTuple):
 
 def timeouts_of(run: Evidence) -> Timeouts:
     """The timeouts that a run's scenario sets, for brokers, producers and consumers."""
-    scenario = run.facts.scenario
-    found: dict[str, float] = {}
-    for part, key in (("cluster", "configs"), ("load", "client"), ("consume", "client")):
-        for name, value in _mapping(_mapping(scenario.get(part)).get(key)).items():
-            known = _ALIASES.get(name, name)
-            if known in _DEFAULTS and (number := _number(value)) is not None:
-                found[known] = number
-    load = run.profile.load
-    if load is not None and load.message_timeout_ms is not None:
-        # The drain limits it: this is what the client was given.
-        found["message.timeout.ms"] = float(load.message_timeout_ms)
-    return Timeouts(found, run.profile.replication > 1)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """A part of a scenario; nothing of one that is off."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
+    return Timeouts(run.profile.timeouts_ms or {}, run.profile.replication > 1)
 
 
 def promises(target: str, effects: Sequence[FaultEffect], timeouts: Timeouts) -> list[Promise]:

@@ -86,28 +86,22 @@ def read_in_buckets(points: Sequence[tuple[float, float]], rank: float) -> float
 
 def _nodes(variant: Alike) -> dict[str, str | int | None]:
     """Processes as nodes, and clients of each as its threads: `25/5` where senders and receivers have not as many."""
-    scenario = variant.runs[0].run.scenario if variant.runs else {}
-    senders, sending = _side(scenario.get("load"), "producers")
-    receivers, receiving = _side(scenario.get("consume"), "consumers")
+    profile = variant.runs[0].run.profile if variant.runs else None
+    load, consume = (profile.load, profile.consume) if profile else (None, None)
+    senders, sending = _side(load.producers, load.processes) if load else (None, None)
+    receivers, receiving = _side(consume.consumers * consume.groups, consume.processes) if consume else (None, None)
     threads = list(dict.fromkeys(each for each in (sending, receiving) if each is not None))
     return {"threads": "/".join(threads) or None, "sender nodes": senders, "receiver nodes": receivers}
 
 
-def _side(part: Any, clients: str) -> tuple[int | None, str | None]:
-    """The processes of a side and the clients in each; nothing of a side that is off."""
-    if not isinstance(part, Mapping):
-        return None, None
-    count = int(part[clients]) * int(part.get("groups", 1))
-    processes = int(part.get("processes") or count)
-    each = count / processes
-    return processes, str(int(each)) if each.is_integer() else significant(each)
+def _side(clients: int, processes: int | None) -> tuple[int, str]:
+    """The processes of a side and the clients in each; a process for each where a run does not say."""
+    known = processes or clients
+    each = clients / known
+    return known, str(int(each)) if each.is_integer() else significant(each)
 
 
 def _batch(variant: Alike) -> int | None:
-    """Messages that a sender waits for at a time; null where it does not wait."""
-    load = variant.runs[0].run.scenario.get("load") if variant.runs else None
-    rate = load.get("rate") if isinstance(load, Mapping) else None
-    if rate == "closed":
-        return 1
-    closed = rate.get("closed") if isinstance(rate, Mapping) else None
-    return int(closed.get("batch", 1)) if isinstance(closed, Mapping) else None
+    """Messages that a sender waits for at a time, on average; null where it does not wait."""
+    load = variant.runs[0].run.profile.load if variant.runs else None
+    return None if load is None or load.batch is None else round(load.batch)

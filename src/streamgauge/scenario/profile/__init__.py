@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from streamgauge.scenario.profile.making import TIMEOUTS_MS as TIMEOUTS_MS
 from streamgauge.scenario.profile.making import profile_of as profile_of
 from streamgauge.scenario.profile.making import recorded_profile as recorded_profile
 from streamgauge.scenario.profile.model import Profile as Profile

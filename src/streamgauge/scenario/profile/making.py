@@ -1,7 +1,7 @@
 """From a scenario to its profile: the only place that interprets one for those who look at a run."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from streamgauge.scenario.model.load import Load
 from streamgauge.scenario.model.pacing import pace
 from streamgauge.scenario.model.pacing.processing import Processing
 from streamgauge.scenario.model.pipeline import Pipeline
-from streamgauge.scenario.model.scenario import Scenario
+from streamgauge.scenario.model.scenario import Measure, Scenario
 from streamgauge.scenario.parse import understood
 from streamgauge.scenario.profile.model import (
     CONSTANT,
@@ -38,13 +38,24 @@ from streamgauge.scenario.profile.shapes import Rates, rates_of
 
 _NOTHING = {"name": "unnamed", "load": "off", "consume": "off", "lag": "off"}
 """A part that is not in a run.json was not there in the run, whatever the default is today."""
-_SILENCES = {"session.timeout.ms": 45_000.0, "max.poll.interval.ms": 300_000.0}
-"""How long a consumer may be silent, with librdkafka's defaults."""
+TIMEOUTS_MS: Final = {
+    "broker.session.timeout.ms": 9_000.0,
+    "replica.lag.time.max.ms": 30_000.0,
+    "message.timeout.ms": 300_000.0,
+    "request.timeout.ms": 30_000.0,
+    "session.timeout.ms": 45_000.0,
+    "max.poll.interval.ms": 300_000.0,
+}
+"""Timeouts of the broker 4.x and of librdkafka 2.x, and their defaults."""
+_ALIASES: Final = {"delivery.timeout.ms": "message.timeout.ms"}
+_SILENCES: Final = ("session.timeout.ms", "max.poll.interval.ms")
+"""How long a consumer may be silent."""
 
 
 def profile_of(scenario: Scenario) -> Profile:
     """What a scenario means, without its secrets."""
     connections = scenario.connections.work if scenario.connections else ()
+    measure = scenario.phases.measure
     return Profile(
         load=_load(scenario, scenario.load) if scenario.load else None,
         consume=_consume(scenario, scenario.consume) if scenario.consume else None,
@@ -60,6 +71,8 @@ def profile_of(scenario: Scenario) -> Profile:
         replication=scenario.topic.replication,
         lag_every_ns=scenario.lag.every if scenario.lag else None,
         fault_count=len(occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed)),
+        timeouts_ms=_timeouts_ms(scenario),
+        bytes_per_partition=measure.bytes_per_partition if isinstance(measure, Measure) else None,
         start_at=scenario.phases.start_at,
         verify_every=scenario.verify_every,
         reads_log=scenario.reads_log,
@@ -74,11 +87,13 @@ def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
     What this version does not understand of such a scenario is left out, and claims nothing: a pace counts as a shape
     that is not known, a job as one of which no loss can be told.
     """
+    given = {key: value for key, value in scenario.items() if value is not None}
     try:
-        return Profile.model_validate(profile)
+        known = Profile.model_validate(profile)
     except ValidationError:
-        given = {key: value for key, value in scenario.items() if value is not None}
         meant, wrong = understood(given, _NOTHING)
+    else:
+        return known if known.timeouts_ms is not None else _filled(known, profile_of(understood(given, _NOTHING)[0]))
     made = profile_of(meant)
     if made.load and "load.rate" in wrong:
         rate = PaceProfile(kind=UNKNOWN, words=_words(scenario["load"]["rate"]), per_second=None, segments=(), then=())
@@ -88,6 +103,33 @@ def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
         lost |= {"engine": UNKNOWN, "every_ns": None} if "pipeline.engine" in wrong else {}
         made = made.model_copy(update={"pipeline": made.pipeline.model_copy(update=lost)})
     return made
+
+
+def _filled(known: Profile, made: Profile) -> Profile:
+    """A profile of an earlier version, with what that did not write, as this version makes it of the scenario."""
+    changes: dict[str, Any] = {name: getattr(made, name) for name in ("timeouts_ms", "bytes_per_partition")}
+    if known.load and made.load:
+        later = {name: getattr(made.load, name) for name in ("processes", "batch")}
+        changes["load"] = known.load.model_copy(update=later)
+    if known.consume and made.consume:
+        later = {name: getattr(made.consume, name) for name in ("groups", "processes")}
+        changes["consume"] = known.consume.model_copy(update=later)
+    return known.model_copy(update=changes)
+
+
+def _timeouts_ms(scenario: Scenario) -> dict[str, float]:
+    """The timeouts that a scenario sets, those of producers as the client is given them."""
+    found: dict[str, float] = {}
+    clients = [part.client for part in (scenario.load, scenario.consume) if part]
+    for settings in (scenario.cluster.configs, *clients):
+        for name in settings:
+            known = _ALIASES.get(name, name)
+            if known in TIMEOUTS_MS and (number := number_of(settings, (name,))) is not None:
+                found[known] = number
+    if scenario.load and (limited := scenario.load.message_timeout_ms(scenario.phases.drain)) is not None:
+        # The drain limits it.
+        found["message.timeout.ms"] = float(limited)
+    return found
 
 
 def _load(scenario: Scenario, load: Load) -> LoadProfile:
@@ -102,6 +144,8 @@ def _load(scenario: Scenario, load: Load) -> LoadProfile:
         acks=load.acks,
         linger_ms=number_of(load.client, LINGER),
         message_timeout_ms=load.message_timeout_ms(scenario.phases.drain),
+        processes=load.processes or scenario.producers,
+        batch=load.mean_batch,
     )
 
 
@@ -120,6 +164,8 @@ def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
     carrier = consume.carrier
     return ConsumeProfile(
         consumers=scenario.consumers,
+        groups=consume.groups,
+        processes=consume.processes or scenario.consumers * consume.groups,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=_isolation(consume) == "read_committed",
@@ -132,7 +178,7 @@ def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
 def _silence_ms(consume: Consume) -> float:
     if consume.share and consume.share.session:
         return consume.share.session / NS_PER_MS
-    return min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items())
+    return min(number_of(consume.client, (each,)) or TIMEOUTS_MS[each] for each in _SILENCES)
 
 
 def _isolation(consume: Consume) -> Any:

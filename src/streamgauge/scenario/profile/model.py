@@ -81,6 +81,10 @@ class LoadProfile(_Meant):
     """The client's setting `linger.ms`; null for the client's default."""
     message_timeout_ms: int | None = None
     """After how long a message fails that is not acknowledged; null in older runs."""
+    processes: int | None = None
+    """Processes of the producers; null in older runs."""
+    batch: float | None = None
+    """Closed loop: messages that a producer sends before it waits, on average; null for other paces."""
 
 
 class Delay(_Meant):
@@ -152,6 +156,10 @@ class ConsumeProfile(_Meant):
 
     consumers: int
     """Consumers of each group."""
+    groups: int = 1
+    """Consumer groups."""
+    processes: int | None = None
+    """Processes of the consumers; null in older runs."""
     per_second: float | None
     """Rate limit of each group in messages per second; null without a limit."""
     partitions: tuple[int, ...] | None
@@ -249,6 +257,11 @@ class Profile(_Meant):
     """Interval of lag samples; null for none."""
     fault_count: int
     """Number of faults to inject."""
+    timeouts_ms: dict[str, float] | None = None
+    """Timeouts that the scenario sets for brokers, producers and consumers, by the names of their settings; null in
+    older runs."""
+    bytes_per_partition: int | None = None
+    """Bytes of messages after which the measure phase ends in each partition; null if it ends otherwise."""
     start_at: str | None
     """Scheduled start of the load in wall time; null for at once."""
     verify_every: int | None

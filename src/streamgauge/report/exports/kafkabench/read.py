@@ -14,8 +14,8 @@ from streamgauge.report.exports.kafkabench.formulas import BenchTest, PartitionR
 from streamgauge.report.exports.kafkabench.ours import our_lines
 from streamgauge.report.exports.kafkabench.written import CSV_HEADER, csv_lines, file_name
 from streamgauge.report.files import read_facts, rows_of
-from streamgauge.scenario.model.scenario import Measure
-from streamgauge.scenario.parse import understood
+from streamgauge.scenario.profile import recorded_profile
+from streamgauge.scenario.profile.model import CLOSED
 
 OURS: Final = "Streamgauge"
 """How the names of our files begin, beside those of KafkaBench."""
@@ -59,23 +59,22 @@ def read_test(folder: RunFolder) -> ReadTest:
 
 def _asked(facts: RunFacts, where: str) -> BenchTest:
     """What was to be tested, without rows."""
-    scenario, _ = understood(facts.scenario, {"name": "unnamed"})
-    load, topic, measure = scenario.load, scenario.topic, scenario.phases.measure
-    stream = measure.bytes_per_partition if isinstance(measure, Measure) else None
-    if load is None or stream is None or not isinstance(load.size, int):
+    profile = recorded_profile(facts.profile, facts.scenario)
+    load, stream, partitions = profile.load, profile.bytes_per_partition, profile.partitions
+    if load is None or stream is None or partitions is None or not isinstance(load.size, int):
         what = "does not send a number of bytes to each partition, in messages of one size"
         raise BadInput.single(where, what, "Name runs of `streamgauge experiment kafkabench`")
     acks = load.acks or "all"
     return BenchTest(
         bootstrap=facts.broker.bootstrap,
-        topics=len(scenario.sent_topics),
-        partitions=topic.partitions,
-        replicas=topic.replication,
+        topics=profile.sent_topics(len(facts.topics)),
+        partitions=partitions,
+        replicas=profile.replication,
         size=load.size,
         stream=stream,
         acks=-1 if acks == "all" else int(acks),
-        completion=load.is_closed or load.transactions is not None,
-        transactional=load.transactions is not None,
+        completion=load.pace.kind == CLOSED or load.transactional,
+        transactional=load.transactional,
         rows=(),
     )
 
