@@ -91,7 +91,7 @@ def test_the_life_of_a_message(folder: RunFolder) -> None:
     assert (life["topic"], life["partition"], life["offset"], life["size_bytes"]) == ("test", 3, 40, 512)
     assert life["state"] == "acknowledged; received twice by test; at the end gone from the log"
     assert [name for name, _ in events(life)] == [
-        "due", "transaction", "sent", "leader", "fault", "resend", "new leader", "acknowledged", "commit asked",
+        "due", "transaction", "sent", "leader", "fault", "resend", "new leader", "acknowledged", "commit requested",
         "transaction", "received", "received", "committed", "covered",
     ]  # fmt: skip
     assert events(life)[0] == ("due", 2.0)

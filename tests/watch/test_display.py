@@ -41,7 +41,7 @@ def test_lines_come_now_and_then_and_warnings_once() -> None:
             lines.show(look(second, failed=max(0, second - 11)))
     assert written[0] == "starting"
     assert written[1].startswith("measure 5/60 s  sent 10,000/s  acked 10,000/s  received 10,000/s  end-to-end p99")
-    assert written[2] == "warning: 1 messages failed"
+    assert written[2] == "warning: failed messages: 1"
     assert [text.split("  ")[0] for text in written[3:]] == ["measure 15/60 s"]
 
 
@@ -54,7 +54,7 @@ def test_each_worker_that_dies_is_told_once() -> None:
         lines.show(replace(look(second), workers=[*look(second, failed=10 ** (second - 4)).workers, *workers]))
     assert written == [
         "warning: consumer-0 has died",
-        "warning: 100 messages failed",
+        "warning: failed messages: 100",
         "warning: consumer-1 has died",
     ]
 
@@ -89,7 +89,7 @@ def test_the_table_says_how_far_how_fast_and_how_late() -> None:
     text = "\n".join(lines)
     assert "outstanding" in text
     assert "producer 0.25   consumer 0.12   machine 50 % idle" in text
-    assert lines[-1] == "  ! 3 messages failed"
+    assert lines[-1] == "  ! failed messages: 3"
 
 
 @pytest.mark.parametrize(

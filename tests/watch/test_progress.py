@@ -87,7 +87,7 @@ def healthy(second: float, **changes: Any) -> Look:
     [
         (10_000.0, {}, None),
         (10_000.0, {"alive": False}, "producer-0 has died"),
-        (10_000.0, {"failed": 12}, "12 messages failed"),
+        (10_000.0, {"failed": 12}, "failed messages: 12"),
         (10_000.0, {"blocked_ns": SECOND // 2}, "the client's queue was full 50 % of the time: the system is too slow"),
         (10_000.0, {"blocked_ns": SECOND // 10}, None),
         (None, {"blocked_ns": SECOND // 2}, None),

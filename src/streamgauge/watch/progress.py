@@ -117,7 +117,7 @@ def _with_warnings(
     """The same with what somebody who waits should know now."""
     found = [f"{worker.name} has died" for worker in now.workers if not worker.alive and now.stage != "ending"]
     if now.failed:
-        found.append(f"{whole(now.failed)} messages failed")
+        found.append(f"failed messages: {whole(now.failed)}")
     if said.stage in {"warmup", "measure"} and before is not None:
         found += [*_of_producers(target_rate, before, now, seconds), *_of_consumers(said), *_of_machine(said)]
     return replace(said, warnings=tuple(found))

@@ -80,7 +80,7 @@ def _recovered(run: Evidence, fault: Row) -> Values:
 
 def _why(run: Evidence, key: str) -> str | None:
     if key in _OF_REPLICAS and not run.rows("partition_replicas"):
-        return "each partition has one replica, or nobody looked"
+        return "each partition has one replica, or replicas were not observed"
     if key in _OF_RECOVERY and not run.matching("recovery", quantity="outstanding"):
         return "only a run that produces and consumes has outstanding messages"
     if key.startswith("unwritable") or key == "held":

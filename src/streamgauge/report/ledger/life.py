@@ -16,7 +16,7 @@ AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
     "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit asked", "received", "started", "processed", "accepted", "released", "rejected", "timed out", "due again",
+    "commit requested", "received", "started", "processed", "accepted", "released", "rejected", "timed out", "due again",
     "redelivered", "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
@@ -145,7 +145,7 @@ class _Teller:
         number = f"{row['producer']}:{row['transaction']}"
         yield self._event(row["began_ns"], "transaction", f"{number} began")
         if row["ending_ns"] is not None:
-            yield self._event(row["ending_ns"], "commit asked", f"the end of transaction {number} was asked for")
+            yield self._event(row["ending_ns"], "commit requested", f"the producer asked to end transaction {number}")
         if row["ended_ns"] is not None:
             yield self._event(row["ended_ns"], "transaction", f"{number} ended: {row['outcome']}")
 
@@ -163,7 +163,7 @@ class _Teller:
         if row["handed_ns"] is not None:
             yield self._event(row["handed_ns"], "handed", "to the client")
         if row["error"] is None:
-            place = self._place(row) if row["offset"] is not None else "at an offset that nobody was told"
+            place = self._place(row) if row["offset"] is not None else "at an offset that is not known"
             yield self._event(row["acked_ns"], "acknowledged", place)
         else:
             yield self._event(row["acked_ns"], "failed", _fate(row))
