@@ -95,6 +95,28 @@ def test_a_result_of_format_1_has_the_figures_that_its_tables_have() -> None:
     assert old.delivery.lost == new.delivery.lost == 0
 
 
+def test_no_figure_of_format_1_is_another_today() -> None:
+    """Key by key, in the names of today; texts may be better, and keys may have come."""
+    written = upgraded(json.loads(OLD.read_bytes()))
+    today = assemble(RunFolder(GOLDEN)).document()
+
+    assert _other_figures(written, today) == []
+
+
+def _other_figures(old: Any, new: Any, place: str = "") -> list[str]:
+    """Where a number of an old document is another, or gone."""
+    if isinstance(old, dict):
+        found = [
+            (f"{place}.{key}", value, new.get(key) if isinstance(new, dict) else None) for key, value in old.items()
+        ]
+    elif isinstance(old, list):
+        rows = new if isinstance(new, list) else []
+        found = [(f"{place}.{at}", value, rows[at] if at < len(rows) else None) for at, value in enumerate(old)]
+    else:
+        return [f"{place}: {old} and {new}"] if isinstance(old, int | float) and old != new else []
+    return [line for where, value, other in found for line in _other_figures(value, other, where)]
+
+
 def test_what_is_read_is_written_again() -> None:
     """Key by key, those that are absent included; keys of a later version are left out."""
     document = assemble(RunFolder(GOLDEN)).document()
