@@ -78,6 +78,15 @@ def test_the_page_says_what_was_found(compared: Compared) -> None:
         assert text in page
 
 
+def test_what_differs_stands_before_the_figures(compared: Compared) -> None:
+    """Who reads of a difference should know by then what may have made it."""
+    page = comparison_html(compared(), "sizes")
+    places = [page.index(f'<section id="{name}">') for name in ("differences", "summary", "overview", "runs-list")]
+    assert places == sorted(places)
+    links = [page.index(f'href="#{name}">') for name in ("verdict", "differences", "summary", "overview")]
+    assert links == sorted(links)
+
+
 def test_a_single_variant_has_a_page(compared: Compared) -> None:
     assert "1 variants, 3 runs" in comparison_html(compared(1, 3), "alone")
 
