@@ -1,5 +1,6 @@
 """The page of a comparison: what it says, what it draws, and that nothing from outside means anything in it."""
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -85,6 +86,18 @@ def test_what_differs_stands_before_the_figures(compared: Compared) -> None:
     assert places == sorted(places)
     links = [page.index(f'href="#{name}">') for name in ("verdict", "differences", "summary", "overview")]
     assert links == sorted(links)
+
+
+def test_the_page_has_the_intervals_of_all_figures(compared: Compared) -> None:
+    """Of the one that decides below the medians, those of others folded; none where there are none."""
+    page = comparison_html(compared(), "sizes")
+    [below] = re.findall(r"<section id=.summary.>.*?</section>", page, re.DOTALL)
+    assert below.index("10.1 (10.0 to 10.4)") < below.index("95 % of the mean") < below.index("10.0 to 10.4<")
+    assert "<summary>" not in below
+    other = together_of(compared().variants, "latency.end_to_end.response.p50_ms", "interleaved")
+    page = comparison_html(other, "sizes")
+    assert page.index("<summary>Intervals of the other figures") < page.index("95 % of the mean")
+    assert "of the mean" not in comparison_html(compared(rounds=1), "sizes")
 
 
 def test_a_single_variant_has_a_page(compared: Compared) -> None:
