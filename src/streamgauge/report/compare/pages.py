@@ -171,7 +171,7 @@ def _intervals(
 ) -> IntervalTable | None:
     """A line for each variant of each figure that has an interval."""
     known = [
-        (names(answer, variant.name), runs)
+        ([*names(answer, variant.name), _with_unit(runs.mean if runs else None, answer.metric.unit)], runs)
         for answer in answers
         if any(runs and runs.mean_interval for runs in answer.variants)
         for variant, runs in zip(found.variants, answer.variants, strict=True)
@@ -179,16 +179,18 @@ def _intervals(
     kinds = {name: of for name, of in _INTERVALS.items() if any(runs and of(runs) for _, runs in known)}
     if not kinds:
         return None
-    rows = [
-        [*line, UNKNOWN if runs is None else significant(runs.mean), *(_ends(of, runs) for of in kinds.values())]
-        for line, runs in known
-    ]
+    rows = [[*line, *(_ends(of, runs) for of in kinds.values())] for line, runs in known]
     return IntervalTable([*heads, "mean", *(f"{_share(found)} of the {name}" for name in kinds)], rows)
 
 
 def _ends(of: Callable[[OfRuns], Interval | None], runs: OfRuns | None) -> str:
     ends = of(runs) if runs else None
     return f"{significant(ends[0])} to {significant(ends[1])}" if ends else UNKNOWN
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    """A figure, with the unit that its label does not say."""
+    return UNKNOWN if value is None else f"{significant(value)}{unit if unit != 'ms' else ''}"
 
 
 def _share(found: Together) -> str:
@@ -264,8 +266,7 @@ def cells(answer: MetricAnswer) -> list[str]:
 
 
 def _cell(runs: OfRuns | None, unit: str, left_out: int) -> str:
-    rate = unit if unit != "ms" else ""
-    said = UNKNOWN if runs is None else f"{significant(runs.median)}{rate}"
+    said = _with_unit(runs.median if runs else None, unit)
     if runs is not None and runs.count > 1:
         said += f" ({significant(runs.least)} to {significant(runs.most)})"
     return f"{said}, {left_out} left out" if left_out else said
