@@ -68,7 +68,7 @@ def test_of_many_variants_the_first_are_drawn_and_all_are_listed(compared: Compa
 
 def test_a_variant_without_a_usable_run_is_still_shown(compared: Compared) -> None:
     figures = comparison_figures(compared(rounds=2, spoilt=2))
-    assert {"runs", "cdfs"} <= {each.name for each in figures if each.missing is None}
+    assert {"runs", "tails", "cdfs"} <= {each.name for each in figures if each.missing is None}
 
 
 def test_the_page_says_what_was_found(compared: Compared) -> None:
@@ -124,4 +124,4 @@ def test_a_browser_draws_every_figure_and_asks_nobody(
         assert seen.ask("window.evil") is None
         assert seen.ask("document.documentElement.scrollWidth") <= width
         drawn = seen.ask("[...document.querySelectorAll('[data-figure]')].map(each => each.dataset.figure)")
-        assert {"runs", "ratios", "cdfs", "sizes"} <= set(drawn)
+        assert {"runs", "tails", "ratios", "cdfs", "sizes"} <= set(drawn)
