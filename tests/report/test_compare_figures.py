@@ -222,6 +222,27 @@ def test_panels_are_as_many_as_can_be_read(run: Run) -> None:
     assert figure.about.endswith("The first 4 of 6 runs are shown.")
 
 
+def warmed_up(run: Run, label: str, seconds: int) -> LabelledRun:
+    """A run with a warm-up of so many seconds."""
+    made = run(label, {"rate": {"burst": {"base": "5k/s", "burst": "15k/s", "for": "2s", "every": "5s"}}})
+    [warm, *phases] = [phase.model_dump() for phase in made.result.run.phases]
+    second = made.result.timeline[5].model_dump()
+    rows = [{**second, "second": at} for at in range(-seconds, 10)]
+    return but(made, {"run.phases": [{**warm, "from_ns": -seconds * 10**9}, *phases], "timeline": rows})
+
+
+@pytest.mark.parametrize("draw", [baseline_timeline, lag_timeline, burst_timeline])
+def test_the_measure_phase_begins_at_one_place_in_all_panels(run: Run, draw: Callable[..., Figure]) -> None:
+    """However long each run warmed up: where a line is at a second in one panel, it is in every other."""
+    figure = draw([warmed_up(run, "short", 2), warmed_up(run, "long", 20)])
+    scales = [node for node in walk(figure.spec()) if isinstance(node, dict) and node.get("type") == "quantitative"]
+    domains = [x["scale"].get("domain") for x in scales if x.get("field") in {"s", "from"}]
+    assert len(domains) >= 4
+    assert all(each == domains[0] for each in domains)
+    assert domains[0][0] == -20
+    assert domains[0][1] in {9, 10}
+
+
 def test_lag_stands_beside_the_rates_of_each_second(run: Run) -> None:
     figure = lag_timeline(by_codec(run))
     first = figure.data["lag"][0]

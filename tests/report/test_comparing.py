@@ -1,6 +1,7 @@
 """What runs say together: which are alike, in what they differ, and how that is shown."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -9,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from streamgauge.domain.text.numbers import significant
 from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.expected import expected_answers
-from streamgauge.report.compare.pages import comparison_markdown, comparison_text
+from streamgauge.report.compare.pages import IntervalTable, comparison_markdown, comparison_text, intervals
 from streamgauge.report.compare.variants import GivenRun, distinct_names
 from streamgauge.result.reading import result_of
 from streamgauge.scenario.model.expectations import Bound
@@ -287,6 +289,53 @@ def test_markdown_has_the_same_figures(run: Make) -> None:
     assert f"- **{found.primary.sentences[0]}**" in lines
     assert "| Median (range) | acks=1 (6 runs) | acks=all (6 runs) |" in lines
     assert "| end-to-end response p99, ms | 10.1 (9.80 to 10.3) | 13.1 (12.7 to 13.4) |" in lines
+
+
+def test_intervals_stand_below_the_medians_where_so_many_runs_have_them(run: Make) -> None:
+    """Of the mean from two runs on, of the median from six; those of the figure that decides are said at once."""
+    found = together(acks(run, {"1": slower(), "all": slower(1.3, 5)}))
+    assert intervals(found, found.answers[2]) == IntervalTable(
+        ["end-to-end response p99, ms", "mean", "95 % of the mean", "95 % of the median"],
+        [
+            ["acks=1", "10.0", "9.85 to 10.2", "9.80 to 10.3"],
+            ["acks=all", "13.0", "12.7 to 13.3", "-"],
+        ],
+    )
+    text = comparison_text(found, colour=False, width=100)
+    assert re.search(r"acks=1 +10\.0 +9\.85 to 10\.2 +9\.80 to 10\.3\n", text)
+    lines = comparison_markdown(found).splitlines()
+    assert "| acks=all | 13.0 | 12.7 to 13.3 | - |" in lines
+
+
+def test_intervals_of_twenty_runs_have_one_of_the_bootstrap_too(run: Make) -> None:
+    values = [10 * (1 + 0.01 * (place * 7 % 20)) for place in range(20)]
+    found = together(acks(run, {"1": values, "all": slower()}))
+    table = intervals(found, found.answers[2])
+    assert table is not None
+    assert table.heads[-1] == "95 % of the median, bootstrap"
+    assert found.answers[2].variants[0] is not None
+    low, high = found.answers[2].variants[0].bootstrap_interval or (0, 0)
+    assert table.rows[0][-1] == f"{significant(low)} to {significant(high)}"
+    assert table.rows[1][-1] == "-"
+
+
+def test_figures_without_an_interval_have_no_line_of_them(run: Make) -> None:
+    """A single run has none, nor do runs that are all the same."""
+    alone = together(acks(run, {"1": slower(count=1), "all": slower(count=1)}))
+    alike = together(acks(run, {"1": [10.0] * 6, "all": [10.0] * 6}))
+    for found in (alone, alike):
+        assert [intervals(found, each) for each in found.answers] == [None] * len(found.answers)
+        assert "of the mean" not in comparison_text(found, colour=False) + comparison_markdown(found)
+
+
+def test_intervals_of_other_figures_are_folded_in_markdown(run: Make) -> None:
+    runs = acks(run, {"1": slower(), "all": slower(1.3)})
+    found = together(runs, "latency.end_to_end.response.p50_ms")
+    markdown = comparison_markdown(found)
+    begin = markdown.index("<details><summary>Intervals of the other figures</summary>\n\n| figure | variant |")
+    assert "| end-to-end response p99, ms | acks=1 | 10.0 | 9.85 to 10.2 | 9.80 to 10.3 |" in markdown[begin:]
+    assert markdown.index("</details>") > begin
+    assert "95 % of" not in comparison_text(found, colour=False, width=100)
 
 
 def test_a_document_has_all_of_it_and_is_json(run: Make) -> None:

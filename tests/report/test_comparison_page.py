@@ -1,5 +1,6 @@
 """The page of a comparison: what it says, what it draws, and that nothing from outside means anything in it."""
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_of_many_variants_the_first_are_drawn_and_all_are_listed(compared: Compa
 
 def test_a_variant_without_a_usable_run_is_still_shown(compared: Compared) -> None:
     figures = comparison_figures(compared(rounds=2, spoilt=2))
-    assert {"runs", "cdfs"} <= {each.name for each in figures if each.missing is None}
+    assert {"runs", "tails", "cdfs"} <= {each.name for each in figures if each.missing is None}
 
 
 def test_the_page_says_what_was_found(compared: Compared) -> None:
@@ -76,6 +77,27 @@ def test_the_page_says_what_was_found(compared: Compared) -> None:
     assert found.primary is not None
     for text in (*found.primary.sentences, "an expectation: holds", "2 variants, 12 runs", "run-1-5", "load.size"):
         assert text in page
+
+
+def test_what_differs_stands_before_the_figures(compared: Compared) -> None:
+    """Who reads of a difference should know by then what may have made it."""
+    page = comparison_html(compared(), "sizes")
+    places = [page.index(f'<section id="{name}">') for name in ("differences", "summary", "overview", "runs-list")]
+    assert places == sorted(places)
+    links = [page.index(f'href="#{name}">') for name in ("verdict", "differences", "summary", "overview")]
+    assert links == sorted(links)
+
+
+def test_the_page_has_the_intervals_of_all_figures(compared: Compared) -> None:
+    """Of the one that decides below the medians, those of others folded; none where there are none."""
+    page = comparison_html(compared(), "sizes")
+    [below] = re.findall(r"<section id=.summary.>.*?</section>", page, re.DOTALL)
+    assert below.index("10.1 (10.0 to 10.4)") < below.index("95 % of the mean") < below.index("10.0 to 10.4<")
+    assert "<summary>" not in below
+    other = together_of(compared().variants, "latency.end_to_end.response.p50_ms", "interleaved")
+    page = comparison_html(other, "sizes")
+    assert page.index("<summary>Intervals of the other figures") < page.index("95 % of the mean")
+    assert "of the mean" not in comparison_html(compared(rounds=1), "sizes")
 
 
 def test_a_single_variant_has_a_page(compared: Compared) -> None:
@@ -102,4 +124,4 @@ def test_a_browser_draws_every_figure_and_asks_nobody(
         assert seen.ask("window.evil") is None
         assert seen.ask("document.documentElement.scrollWidth") <= width
         drawn = seen.ask("[...document.querySelectorAll('[data-figure]')].map(each => each.dataset.figure)")
-        assert {"runs", "ratios", "cdfs", "sizes"} <= set(drawn)
+        assert {"runs", "tails", "ratios", "cdfs", "sizes"} <= set(drawn)

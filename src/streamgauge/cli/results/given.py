@@ -13,7 +13,6 @@ from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.compare.variants import Alike, GivenRun, by_settings, distinct_names
 from streamgauge.report.pages.page import plain
 from streamgauge.report.publish import read_result
-from streamgauge.result import Result
 from streamgauge.runs.experiment.folder import many_of, read_record
 from streamgauge.runs.experiment.judge import variants_in
 
@@ -28,7 +27,7 @@ def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
     places = {Path(os.path.normpath(path.absolute())): path for path in paths}
     for place, name in distinct_names(list(places)).items():
         try:
-            found += [GivenRun(name, each) for each in _results(places[place])]
+            found += _runs(name, places[place])
         except BadInput as error:
             faults += error.faults
     if faults:
@@ -63,9 +62,16 @@ def variants_of_experiment(paths: Sequence[Path]) -> list[Alike]:
     return kept.alike(paths[0]) if kept and kept.variants else []
 
 
-def _results(path: Path) -> list[Result]:
-    kept = kept_baseline(path)
-    return kept.results(path) if kept else [read_result(file) for file in _result_files(path)]
+def _runs(name: str, path: Path) -> list[GivenRun]:
+    if kept := kept_baseline(path):
+        return [GivenRun(name, each) for each in kept.results(path)]
+    return [GivenRun(name, read_result(file), _folder_of(file)) for file in _result_files(path)]
+
+
+def _folder_of(result: Path) -> RunFolder | None:
+    """The run folder of a result; None where it is in none by its name."""
+    folder = RunFolder(result.parent)
+    return folder if folder.result.name == result.name else None
 
 
 def _result_files(path: Path) -> list[Path]:

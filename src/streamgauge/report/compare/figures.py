@@ -1,22 +1,42 @@
-"""The figures of a comparison: every run, the ratio at each percentile, and one run of each variant side by side."""
+"""The figures of a comparison: every run, tails, latency over rate, the ratio at each percentile, and one run of each
+variant side by side.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Final
 
 import altair as alt
+import numpy as np
+import pyarrow.compute as pc
 
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.domain.latency.percentiles import EMPTY, Buckets
 from streamgauge.report.compare.answers import MetricAnswer, Together, values_at
 from streamgauge.report.compare.carriers import carrier_bars
-from streamgauge.report.compare.variants import Alike
+from streamgauge.report.compare.differences import is_below
+from streamgauge.report.compare.variants import Alike, differing, setting_names
 from streamgauge.report.figures.compare import LabelledRun, cdfs, compare
 from streamgauge.report.figures.compare.carriers import CarrierRun, by_measure, deliveries, drains, success
+from streamgauge.report.figures.compare.rates import OVER_RATE, over_rate
+from streamgauge.report.figures.compare.tails import VariantTail, latency_of, tails
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.files import metric_windows
 from streamgauge.result import Result
+from streamgauge.scenario.comparing import as_text, settings_of
+from streamgauge.statistics.summary import OfRuns
 
 MOST_VARIANTS: Final = len(PALETTE)
 _HEIGHT: Final = 280
 _RESPONSES: Final = ("latency.end_to_end.response.", "latency.ack.response.")
+_LATENCIES: Final = (*_RESPONSES, "latency.end_to_end.service.", "latency.ack.service.")
+_STAGES: Final = ("received", "acked", "sent")
+_RATE: Final = "load.rate"
+_ONE_RATE: Final = 0.02
+"""Rates that differ by no more than this share are one rate."""
 
 
 def comparison_figures(found: Together, offline: Sequence[Row] = ()) -> list[Figure]:
@@ -25,12 +45,15 @@ def comparison_figures(found: Together, offline: Sequence[Row] = ()) -> list[Fig
     `offline` are compression ratios without a broker.
     """
     shown = found.variants[:MOST_VARIANTS]
-    labelled = [LabelledRun(each.name, run) for each in shown if (run := _typical(each, found.primary)) is not None]
-    drawn = [run_values(found), ratios_by_percentile(found)]
-    if not labelled:
+    standing = {each.name: LabelledRun(each.name, run) for each in shown if (run := _typical(each, found.primary))}
+    by_rate = latency_over_rate(found)
+    drawn = [run_values(found), *([by_rate] if by_rate else []), ratios_by_percentile(found)]
+    if not standing:
         return drawn
+    labelled = list(standing.values())
+    curves = tails(_tails([each for each in shown if each.name in standing], standing, found.primary))
     more = {"cdfs": cdfs(labelled), **compare(labelled, offline)}
-    return [*drawn, *more.values()]
+    return [drawn[0], replace(curves, about=curves.about + _cut(found)), *drawn[1:], *more.values()]
 
 
 def carrier_figures(found: Together) -> list[Figure]:
@@ -92,6 +115,75 @@ def run_values(found: Together) -> Figure:
     return Figure("runs", "Every run", about, chart, {"runs": rows, **({"runs_median": medians} if medians else {})})
 
 
+def latency_over_rate(found: Together) -> Figure | None:
+    """The latency of each variant over its rate, a line for those that differ in nothing else; None where all have the
+    same rate.
+    """
+    answers = {each.metric.path: each for each in found.answers}
+    latencies = next(
+        (
+            known
+            for begin in _LATENCIES
+            if (known := {name: answers.get(f"{begin}{name}_ms") for name in OVER_RATE})["p50"]
+        ),
+        None,
+    )
+    stage = next((each for each in _STAGES if f"throughput.{each}_per_second" in answers), None)
+    if latencies is None or stage is None:
+        return None
+    rates = [runs.median if runs else None for runs in answers[f"throughput.{stage}_per_second"].variants]
+    targets = [next((run.throughput.target_per_second for run in each.runs), None) for each in found.variants]
+    if not _are_apart(rates) and not _are_apart(targets):
+        return None
+    lines = rate_lines(found.variants)
+    shown = list(dict.fromkeys(lines))[:MOST_VARIANTS]
+    rows: list[Row] = [
+        {
+            "variant": variant.name,
+            "series": f"{line} {name}".strip(),
+            "rate": rounded(rate),
+            "order": rounded(rate if target is None else target),
+            **_with_ends(runs),
+        }
+        for name, of in latencies.items()
+        if of
+        for variant, line, rate, target, runs in zip(found.variants, lines, rates, targets, of.variants, strict=True)
+        if line in shown and rate and runs and runs.least > 0
+    ]
+    words = next(of for of in latencies.values() if of).metric.label.rpartition(" ")[0]
+    return over_rate(rows, shown, stage, words, found.level, len(set(lines)))
+
+
+def _with_ends(runs: OfRuns) -> Row:
+    """The median, and where its interval ends, or the range of runs that are too few for one."""
+    low, high = runs.median_interval or (runs.least, runs.most)
+    return {"ms": rounded(runs.median), "low": rounded(low), "high": rounded(high)}
+
+
+def rate_lines(variants: Sequence[Alike]) -> list[str]:
+    """What each variant is called without its rate, so that variants that differ in nothing else are a line.
+
+    Where two of a line have the same rate, or too much differs for names, each variant is a line of its own.
+    """
+    known = [each for each in variants if each.runs]
+    settings = [settings_of(each.runs[0].run.scenario) for each in known]
+    others = [{path: value for path, value in each.items() if not is_below(path, _RATE)} for each in settings]
+    rates = [as_text({path: value for path, value in each.items() if is_below(path, _RATE)}) for each in settings]
+    names = setting_names(others)
+    lines = [", ".join(filter(None, (each.given, name))) for each, name in zip(known, names, strict=True)]
+    is_nameless = bool(differing(others)) and not any(names)
+    is_mixed = len(set(zip(lines, rates, strict=True))) < len(lines)
+    if is_nameless or is_mixed:
+        return [each.name for each in variants]
+    found = {each.name: line for each, line in zip(known, lines, strict=True)}
+    return [found.get(each.name, each.name) for each in variants]
+
+
+def _are_apart(values: Sequence[float | None]) -> bool:
+    known = [value for value in values if value]
+    return bool(known) and max(known) > (1 + _ONE_RATE) * min(known)
+
+
 def ratios_by_percentile(found: Together) -> Figure:
     """How far each percentile moved: the ratio to the first variant with its interval, for each other one."""
     name, title = "ratios", "How far each percentile moved"
@@ -129,15 +221,44 @@ def ratios_by_percentile(found: Together) -> Figure:
     return Figure(name, title, about, chart, {name: rows})
 
 
+def _tails(
+    variants: Sequence[Alike], standing: Mapping[str, LabelledRun], primary: MetricAnswer | None
+) -> list[VariantTail]:
+    """What is known of the latencies of each variant; reads tables of the runs that count, or of all if none does."""
+    of = latency_of(list(standing.values()))
+    found = []
+    for each in variants:
+        places = [place for _, place in _counting(each, primary)] or range(len(each.runs))
+        folders = [each.folders[place] for place in places] if each.folders else []
+        known = [buckets for folder in folders if of and folder and (buckets := _buckets(folder, "_".join(of)))]
+        arrived, ages = (reduce(Buckets.plus, (both[side] for both in known), EMPTY) for side in (0, 1))
+        found.append(VariantTail(standing[each.name], arrived, ages, len(known), len(places)))
+    return found
+
+
+def _buckets(folder: RunFolder, metric: str) -> tuple[Buckets, Buckets] | None:
+    """Messages of the measure phase that arrived, and the ages of those that did not; None where no table has any."""
+    try:
+        rows = metric_windows(folder, metric).filter(pc.field("measured"))
+    except AnalysisError:
+        return None
+    bucket, count = (np.asarray(rows[name].to_numpy(), np.int64) for name in ("bucket", "count"))
+    is_age = np.asarray(rows["censored"].to_numpy(), bool)
+    arrived, ages = (Buckets.merged(bucket[which], count[which]) for which in (~is_age, is_age))
+    return (arrived, ages) if len(bucket) else None
+
+
+def _counting(variant: Alike, primary: MetricAnswer | None) -> list[tuple[float, int]]:
+    """The deciding figure of each run of a variant that counts, and the place of the run."""
+    values = (values_at([run], primary.metric.path) if primary else [] for run in variant.runs)
+    return [(value, place) for place, each in enumerate(values) for _, value, is_usable in each if is_usable]
+
+
 def _typical(variant: Alike, primary: MetricAnswer | None) -> Result | None:
     """The run of a variant with the median of the deciding figure; the first where nothing decides."""
-    if primary is None:
-        return next(iter(variant.runs), None)
-    values = values_at(variant.runs, primary.metric.path)
-    usable = sorted((value, place) for place, (_, value, is_usable) in enumerate(values) if is_usable)
-    if not usable:
-        return next(iter(variant.runs), None)
-    return values[usable[(len(usable) - 1) // 2][1]][0]
+    usable = sorted(_counting(variant, primary))
+    place = usable[(len(usable) - 1) // 2][1] if usable else 0
+    return variant.runs[place] if variant.runs else None
 
 
 def _cut(found: Together) -> str:

@@ -6,7 +6,19 @@ from streamgauge.domain.text.numbers import listed
 from streamgauge.report.compare.answers import Together
 from streamgauge.report.compare.carriers import carrier_table
 from streamgauge.report.compare.figures import carrier_figures, comparison_figures
-from streamgauge.report.compare.pages import cells, counted, deciding, explored, head, label, shown_answers
+from streamgauge.report.compare.pages import (
+    IntervalTable,
+    about_intervals,
+    cells,
+    counted,
+    deciding,
+    explored,
+    head,
+    intervals,
+    label,
+    other_intervals,
+    shown_answers,
+)
 from streamgauge.report.figures.drawing.figure import Row
 from streamgauge.report.pages.html import page_of
 from streamgauge.report.pages.html.charts import as_placed
@@ -37,10 +49,17 @@ def comparison_html(found: Together, name: str, expected: Sequence[str] = (), of
         carriers=[TextTable(*carrier_table(found.carriers, about), 1) for about in ("cost", "gain") if found.carriers],
         of_carriers=as_placed([each for each in of_carriers if each.missing is None]),
         table=_turned(sided, variants),
+        about_intervals=about_intervals(found),
+        intervals=_as_text(intervals(found, found.primary) if found.primary else None, 1),
+        other_intervals=_as_text(other_intervals(found), 2),
         differences=TextTable(["", "differs in", *names], differences, 2) if differences else None,
         runs=TextTable(["variant", "run", "created", "ending"], runs, 9),
         primary=listed([each.metric.path for each in answers if each.is_primary]),
     )
+
+
+def _as_text(of: IntervalTable | None, numbers: int) -> TextTable | None:
+    return TextTable(of.heads, of.rows, numbers) if of else None
 
 
 def _turned(rows: Sequence[Sequence[str]], variants: Sequence[str]) -> TextTable:

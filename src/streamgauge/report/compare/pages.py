@@ -1,6 +1,7 @@
 """A comparison as people read it: for a terminal, and as Markdown for a pull request."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import RenderableType
@@ -14,11 +15,20 @@ from streamgauge.report.compare.differences import is_below
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.pages.markdown import escaped, table
 from streamgauge.report.pages.page import page, plain
-from streamgauge.statistics.summary import OfRuns
+from streamgauge.statistics.summary import Interval, OfRuns
 
 MOST_COLUMNS: Final = 3
 """Of more variants each has a line of its own."""
+OTHER_INTERVALS: Final = "Intervals of the other figures"
 _EXPLORED: Final = "Exploratory, not chosen in advance: by chance alone, one figure in twenty would differ."
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTable:
+    """Means and intervals over the runs, with a line for each variant; no column is empty."""
+
+    heads: list[str]
+    rows: list[list[str]]
 
 
 def comparison_text(found: Together, *, colour: bool | None = None, width: int | None = None) -> str:
@@ -28,6 +38,8 @@ def comparison_text(found: Together, *, colour: bool | None = None, width: int |
     parts += [Text(plain(line), style="yellow") for line in found.warnings]
     parts += [Text(), *(Text(plain(line), style="bold") for line in deciding(found))]
     parts += [Text(), _table(found)]
+    if found.primary and (of_primary := intervals(found, found.primary)):
+        parts += [Text(), _interval_table(of_primary)]
     if found.carriers:
         parts += [
             Text(),
@@ -49,6 +61,7 @@ def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
     lines.append(
         table(heads, ([escaped(cell) for cell in (label(each), *cells(each))] for each in shown_answers(found)))
     )
+    lines += _markdown_intervals(found)
     if found.carriers:
         for about, title in (("cost", "What a message costs"), ("gain", "What one gets for it")):
             heads, rows = carrier_table(found.carriers, about)
@@ -60,6 +73,22 @@ def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return f"{text.strip()}\n"
+
+
+def _markdown_intervals(found: Together) -> Iterator[str]:
+    """Those of the figure that decides, and folded those of all others."""
+    of_primary = intervals(found, found.primary) if found.primary else None
+    others = other_intervals(found)
+    if of_primary or others:
+        yield from ("", about_intervals(found))
+    if of_primary:
+        yield from ("", _markdown_table(of_primary))
+    if others:
+        yield from ("", f"<details><summary>{OTHER_INTERVALS}</summary>", "", _markdown_table(others), "", "</details>")
+
+
+def _markdown_table(of: IntervalTable) -> str:
+    return table([escaped(each) for each in of.heads], ([escaped(cell) for cell in row] for row in of.rows))
 
 
 def counted(found: Together) -> str:
@@ -106,6 +135,75 @@ def shown_answers(found: Together) -> list[MetricAnswer]:
 def few_answers(found: Together) -> list[MetricAnswer]:
     """The figure that decides and the first others, for a table with a line for each variant."""
     return sorted(shown_answers(found), key=lambda each: not each.is_primary)[:MOST_COLUMNS]
+
+
+_INTERVALS: Final[Mapping[str, Callable[[OfRuns], Interval | None]]] = {
+    "mean": lambda runs: runs.mean_interval,
+    "median": lambda runs: runs.median_interval,
+    "median, bootstrap": lambda runs: runs.bootstrap_interval,
+}
+
+
+def about_intervals(found: Together) -> str:
+    """How the intervals of these runs come about."""
+    return (
+        f"Intervals of {_share(found)} over the runs: of the mean by t on logarithms, so that it is a geometric one; "
+        "of the median by order statistics, and by BCa bootstrap. What is missing takes more runs."
+    )
+
+
+def intervals(found: Together, answer: MetricAnswer) -> IntervalTable | None:
+    """Those of one figure; None where no variant has any."""
+    return _intervals(found, [answer], [label(answer)], lambda _, variant: [variant])
+
+
+def other_intervals(found: Together) -> IntervalTable | None:
+    """Those of all figures but the one that decides; None where there are none."""
+    others = [each for each in shown_answers(found) if not each.is_primary]
+    return _intervals(found, others, ["figure", "variant"], lambda answer, variant: [label(answer), variant])
+
+
+def _intervals(
+    found: Together,
+    answers: Sequence[MetricAnswer],
+    heads: Sequence[str],
+    names: Callable[[MetricAnswer, str], list[str]],
+) -> IntervalTable | None:
+    """A line for each variant of each figure that has an interval."""
+    known = [
+        ([*names(answer, variant.name), _with_unit(runs.mean if runs else None, answer.metric.unit)], runs)
+        for answer in answers
+        if any(runs and runs.mean_interval for runs in answer.variants)
+        for variant, runs in zip(found.variants, answer.variants, strict=True)
+    ]
+    kinds = {name: of for name, of in _INTERVALS.items() if any(runs and of(runs) for _, runs in known)}
+    if not kinds:
+        return None
+    rows = [[*line, *(_ends(of, runs) for of in kinds.values())] for line, runs in known]
+    return IntervalTable([*heads, "mean", *(f"{_share(found)} of the {name}" for name in kinds)], rows)
+
+
+def _ends(of: Callable[[OfRuns], Interval | None], runs: OfRuns | None) -> str:
+    ends = of(runs) if runs else None
+    return f"{significant(ends[0])} to {significant(ends[1])}" if ends else UNKNOWN
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    """A figure, with the unit that its label does not say."""
+    return UNKNOWN if value is None else f"{significant(value)}{unit if unit != 'ms' else ''}"
+
+
+def _share(found: Together) -> str:
+    return f"{100 * (1 - found.level):g} %"
+
+
+def _interval_table(of: IntervalTable) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for each in of.heads:
+        table.add_column(plain(each), overflow="fold")
+    for row in of.rows:
+        table.add_row(*map(plain, row))
+    return table
 
 
 def _table(found: Together) -> Table:
@@ -168,8 +266,7 @@ def cells(answer: MetricAnswer) -> list[str]:
 
 
 def _cell(runs: OfRuns | None, unit: str, left_out: int) -> str:
-    rate = unit if unit != "ms" else ""
-    said = UNKNOWN if runs is None else f"{significant(runs.median)}{rate}"
+    said = _with_unit(runs.median if runs else None, unit)
     if runs is not None and runs.count > 1:
         said += f" ({significant(runs.least)} to {significant(runs.most)})"
     return f"{said}, {left_out} left out" if left_out else said

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.result import Result
 from streamgauge.scenario.comparing import as_text, setting_text, settings_of
@@ -23,6 +24,8 @@ class GivenRun:
     given: str
     """What was given to name it: a run folder, or a folder of runs."""
     result: Result
+    folder: RunFolder | None = None
+    """Where its tables may be; None where only its result is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,10 @@ class Alike:
     """The round of each in its experiment; None outside of one."""
     without_result: int = 0
     """How many more runs failed, and have no result."""
+    folders: tuple[RunFolder | None, ...] = ()
+    """Of each run, as of `GivenRun`; empty where none is known."""
+    given: str = ""
+    """What was given, where the same settings were given more than once and are variants of their own."""
 
 
 def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
@@ -45,13 +52,13 @@ def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
     """
     found = by_settings(runs)
     if len(found) < 2:
-        return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
+        return [_alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
     if not _is_repeated(runs):
         return found
     folders = {run.given: [each for each in runs if each.given == run.given] for run in runs}
     named = {id(each): one.name for one in found for each in one.runs}
     return [
-        Alike(f"{given}: {named[id(one.runs[0])]}", one.runs)
+        replace(one, name=f"{given}: {named[id(one.runs[0])]}", given=given)
         for given, of_folder in folders.items()
         for one in by_settings(of_folder)
     ]
@@ -69,11 +76,12 @@ def _is_repeated(runs: Sequence[GivenRun]) -> bool:
 def by_settings(runs: Sequence[GivenRun]) -> list[Alike]:
     """The runs by their settings, in the order in which these came first; each named by the settings that differ."""
     found = list(_by(runs, [as_text(settings_of(run.result.run.scenario)) for run in runs]).values())
-    names = setting_names([settings_of(each[0].run.scenario) for each in found])
+    firsts = [each[0].result.run for each in found]
+    names = setting_names([settings_of(each.scenario) for each in firsts])
     if len(set(names)) < len(names):
-        scenarios = [each[0].run.name for each in found]
-        names = scenarios if len(set(scenarios)) == len(scenarios) else [each[0].run.id for each in found]
-    return [Alike(name, each) for name, each in zip(names, found, strict=True)]
+        scenarios = [each.name for each in firsts]
+        names = scenarios if len(set(scenarios)) == len(scenarios) else [each.id for each in firsts]
+    return [_alike(name, each) for name, each in zip(names, found, strict=True)]
 
 
 def distinct_names(paths: Sequence[Path]) -> dict[Path, str]:
@@ -94,11 +102,17 @@ def distinct_names(paths: Sequence[Path]) -> dict[Path, str]:
     return {path: str(Path(*ends(path, count))) for path, count in counts.items()}
 
 
-def _by(runs: Sequence[GivenRun], keys: Sequence[str]) -> dict[str, tuple[Result, ...]]:
-    found: defaultdict[str, list[Result]] = defaultdict(list)
+def _by(runs: Sequence[GivenRun], keys: Sequence[str]) -> dict[str, list[GivenRun]]:
+    found: defaultdict[str, list[GivenRun]] = defaultdict(list)
     for key, run in zip(keys, runs, strict=True):
-        found[key].append(run.result)
-    return {key: tuple(sorted(each, key=lambda one: (one.run.created, one.run.id))) for key, each in found.items()}
+        found[key].append(run)
+    return {
+        key: sorted(each, key=lambda one: (one.result.run.created, one.result.run.id)) for key, each in found.items()
+    }
+
+
+def _alike(name: str, runs: Sequence[GivenRun]) -> Alike:
+    return Alike(name, tuple(run.result for run in runs), folders=tuple(run.folder for run in runs))
 
 
 def setting_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -121,24 +121,26 @@ def _alike(folder: ExperimentFolder, record: ExperimentRecord, place: int) -> Al
     """The runs of a variant that have a result; those that failed without one are counted."""
     results: list[Result] = []
     rounds: list[int] = []
+    folders: list[RunFolder] = []
     lost = 0
     for run in record.runs:
         if run.variant != place or run.outcome in {"under_way", "interrupted"}:
             continue
-        result = _result(folder, run.folder)
-        if result is None:
+        of_run = RunFolder(folder.runs / run.folder) if run.folder else None
+        result = _result(of_run) if of_run else None
+        if of_run is None or result is None:
             lost += 1
         else:
             results.append(result)
             rounds.append(run.round)
-    return Alike(record.variants[place].name, tuple(results), tuple(rounds), lost)
+            folders.append(of_run)
+    return Alike(record.variants[place].name, tuple(results), tuple(rounds), lost, tuple(folders))
 
 
-def _result(folder: ExperimentFolder, name: str | None) -> Result | None:
-    path = RunFolder(folder.runs / name).result if name else None
-    if path is None or not path.exists():
+def _result(folder: RunFolder) -> Result | None:
+    if not folder.result.exists():
         return None
     try:
-        return read_result(path)
+        return read_result(folder.result)
     except BadInput:
         return None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import mean
 from typing import Final
 
@@ -10,7 +11,7 @@ import altair as alt
 from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.compare.bars import LEGEND, bars, sized
 from streamgauge.report.figures.compare.runs import LabelledRun, bursts, checked, kind_of
-from streamgauge.report.figures.drawing.figure import Figure, Row, seconds_axis, series_color, tip
+from streamgauge.report.figures.drawing.figure import SECONDS, Figure, Row, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, color_of
 from streamgauge.report.figures.drawing.timeline import phases, timeline
 
@@ -27,8 +28,21 @@ _GAP: Final = 70
 _NO_SECOND: Final = "there is no data"
 
 
+@dataclass(frozen=True, slots=True)
+class _SharedTime:
+    """The time of all runs: the begin of the measure phase stands at one place, however long each warmed up."""
+
+    ends: tuple[float, float]
+    title: str
+
+    def axis(self, field: str = "s") -> alt.X:
+        """The time of each row in this field."""
+        scale = alt.Scale(domain=list(self.ends), nice=False)
+        return alt.X(f"{field}:Q", title=self.title, axis=alt.Axis(grid=False), scale=scale)
+
+
 def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
-    """Rates and tail of each second, a panel for each run.
+    """Rates and tail of each second, a panel for each run; second 0 of the measure phase stands at one place in all.
 
     From `timeline[]`: `sent_per_second`, `received_per_second` and `end_to_end.KIND.p99_ms`; KIND is `response`, or
     `service` where a run has no response time. ValueError where there is no result.
@@ -46,11 +60,12 @@ def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
     color = series_color(list(colors), list(colors.values()))
     spans = [{"run": run.label, **span} for run in runs for span in phases(run.result)]
     y = alt.Y("p99:Q", title="p99, ms", scale=_tail_scale(rows), axis=alt.Axis(grid=False))
+    time = _shared(rows, spans)
     panels = []
     for run in runs:
-        layers = [_shade(shade, run)] if spans else []
-        layers += [_rates(data, run, rates, color, _rate_scale(rows))] if rates else []
-        layers += [_tail(data, run, y).transform_calculate(series=f"'{_P99}'").encode(color)] if tails else []
+        layers = [_shade(shade, run, time)] if spans else []
+        layers += [_rates(data, run, rates, color, _rate_scale(rows), time)] if rates else []
+        layers += [_tail(data, run, y, time).transform_calculate(series=f"'{_P99}'").encode(color)] if tails else []
         panels.append(alt.layer(*layers).resolve_scale(y="independent").properties(height=HEIGHT))
     chart: alt.TopLevelMixin = panels[0]
     if len(panels) > 1:
@@ -61,7 +76,7 @@ def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
 
 
 def lag_timeline(results: Sequence[LabelledRun]) -> Figure:
-    """Messages outstanding and rates of each second, a panel for each run.
+    """Messages outstanding and rates of each second, a panel for each run, over one time as in `baseline_timeline`.
 
     From `timeline[]`: `outstanding`, `sent_per_second` and `received_per_second`. ValueError where there is no result.
     """
@@ -77,10 +92,11 @@ def lag_timeline(results: Sequence[LabelledRun]) -> Figure:
         return Figure(name, title, about, missing="nothing is known to be outstanding")
     colors = {"outstanding": color_of("outstanding"), **{each: _RATES[each] for each in rates}}
     color = series_color(list(colors), list(colors.values()))
+    time = _shared(rows)
     panels = []
     for run in runs:
-        lag = _outstanding(data, run).transform_calculate(series="'outstanding'").encode(color)
-        both = alt.layer(lag, _rates(data, run, rates, color, _rate_scale(rows))).resolve_scale(y="independent")
+        lag = _outstanding(data, run, time).transform_calculate(series="'outstanding'").encode(color)
+        both = alt.layer(lag, _rates(data, run, rates, color, _rate_scale(rows), time)).resolve_scale(y="independent")
         panels.append(both.properties(title=run.label, width=PANELS_WIDTH, height=PANEL_HEIGHT))
     return Figure(name, title, about, alt.vconcat(*panels), {data: rows})
 
@@ -105,30 +121,32 @@ def burst_timeline(results: Sequence[LabelledRun]) -> Figure:
     if not spans:
         return Figure(name, title, about, missing="none of the runs has bursts")
     rows = _seconds(runs, kind)
-    lines = _burst_lines(data, runs, rows)
+    time = _shared(rows, spans, "second")
+    lines = _burst_lines(data, runs, rows, time)
     if not lines:
         return Figure(name, title, about, missing=_NO_SECOND)
     size = {"width": (PANELS_WIDTH - _GAP * (len(runs) - 1)) // len(runs), "height": PANEL_HEIGHT}
-    x = alt.X("s:Q", title="second", axis=alt.Axis(grid=False), scale=alt.Scale(nice=False))
     panels = [
-        alt.layer(_shade(shade, run), panel.encode(x)).properties(title="" if place else run.label, **size)
+        alt.layer(_shade(shade, run, time), panel).properties(title="" if place else run.label, **size)
         for place, line in enumerate(lines)
         for run, panel in zip(runs, line, strict=True)
     ]
     return Figure(name, title, about, alt.concat(*panels, columns=len(runs)), {data: rows, shade: spans})
 
 
-def _burst_lines(data: str, runs: Sequence[LabelledRun], rows: Sequence[Row]) -> list[list[alt.Chart]]:
+def _burst_lines(
+    data: str, runs: Sequence[LabelledRun], rows: Sequence[Row], time: _SharedTime
+) -> list[list[alt.Chart]]:
     """What is drawn of each run, from top to bottom, as far as there is anything."""
     lines = []
     if rates := _present(rows, _RATES):
         color = series_color(rates, [_RATES[each] for each in rates])
-        lines.append([_rates(data, run, rates, color, _rate_scale(rows)) for run in runs])
+        lines.append([_rates(data, run, rates, color, _rate_scale(rows), time) for run in runs])
     if _present(rows, ["outstanding"]):
-        lines.append([_outstanding(data, run) for run in runs])
+        lines.append([_outstanding(data, run, time) for run in runs])
     if _present(rows, ["p99"]):
         y = alt.Y("p99:Q", title="p99, ms", scale=_tail_scale(rows))
-        lines.append([_tail(data, run, y) for run in runs])
+        lines.append([_tail(data, run, y, time) for run in runs])
     return lines
 
 
@@ -197,6 +215,12 @@ def _seconds(runs: Sequence[LabelledRun], kind: str) -> list[Row]:
     ]
 
 
+def _shared(rows: Sequence[Row], spans: Sequence[Row] = (), title: str = SECONDS) -> _SharedTime:
+    """From the first second of any run to the last; `rows` are not empty."""
+    known = [*(row["s"] for row in rows), *(span[edge] for span in spans for edge in ("from", "to"))]
+    return _SharedTime((min(known), max(known)), title)
+
+
 def _present(rows: Sequence[Row], columns: Iterable[str]) -> list[str]:
     """The columns that have a value anywhere."""
     return [name for name in columns if any(row[name] is not None for row in rows)]
@@ -226,32 +250,32 @@ def _of(data: str, run: LabelledRun) -> alt.Chart:
     return chart
 
 
-def _shade(data: str, run: LabelledRun) -> alt.Chart:
+def _shade(data: str, run: LabelledRun, time: _SharedTime) -> alt.Chart:
     """Spans of time, behind everything else."""
     marks: alt.Chart = _of(data, run).mark_rect(opacity=0.15, color=COLORS["grey"], tooltip=False)
-    return marks.encode(alt.X("from:Q", scale=alt.Scale(nice=False)), alt.X2("to:Q"))
+    return marks.encode(time.axis("from"), alt.X2("to:Q"))
 
 
-def _rates(data: str, run: LabelledRun, rates: Sequence[str], color: alt.Color, scale: alt.Scale) -> alt.Chart:
+def _rates(
+    data: str, run: LabelledRun, rates: Sequence[str], color: alt.Color, scale: alt.Scale, time: _SharedTime
+) -> alt.Chart:
     """Messages a second."""
     rows = _of(data, run).transform_fold(list(rates), as_=["series", "rate"])
     marks: alt.Chart = rows.transform_filter("isValid(datum.rate)").mark_line()
     y = alt.Y("rate:Q", title="messages/s", scale=scale)
-    return marks.encode(
-        seconds_axis(), y, color, tooltip=[tip("s", "second"), tip("series"), tip("rate", "messages/s")]
-    )
+    return marks.encode(time.axis(), y, color, tooltip=[tip("s", "second"), tip("series"), tip("rate", "messages/s")])
 
 
-def _outstanding(data: str, run: LabelledRun) -> alt.Chart:
+def _outstanding(data: str, run: LabelledRun, time: _SharedTime) -> alt.Chart:
     """Messages sent and not yet processed."""
     marks: alt.Chart = (
         _of(data, run).transform_filter("isValid(datum.outstanding)").mark_line(color=color_of("outstanding"))
     )
     y = alt.Y("outstanding:Q", title="outstanding, messages", scale=alt.Scale(zero=True))
-    return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("outstanding")])
+    return marks.encode(time.axis(), y, tooltip=[tip("s", "second"), tip("outstanding")])
 
 
-def _tail(data: str, run: LabelledRun, y: alt.Y) -> alt.Chart:
+def _tail(data: str, run: LabelledRun, y: alt.Y, time: _SharedTime) -> alt.Chart:
     """The p99 of each second; what is zero has no place on its scale."""
     marks: alt.Chart = _of(data, run).transform_filter("datum.p99 > 0").mark_line(color=color_of("p99"))
-    return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("p99", "p99, ms")])
+    return marks.encode(time.axis(), y, tooltip=[tip("s", "second"), tip("p99", "p99, ms")])
