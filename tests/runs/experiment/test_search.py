@@ -263,6 +263,21 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({"climb": "up: 1, from: 200%"}, (), ["--climb up: Extra inputs"]),
         ({"climb": "by: ["}, (), ["--climb: not valid YAML"]),
         ({"climb": "by: 5%", "start": "5k"}, (), ["--climb: climbs rates from a share of a bound"]),
+        (
+            {"objectives": ["p99.9 <= 20 ms over 10s"], "most": "900"},
+            (),
+            ["--objective: p99.9 <= 20 ms over 10s: at 900/s a window has 9,000 messages, and p99.9 needs 10,000."],
+        ),
+        (
+            {"objectives": ["p99 <= 20 ms over 10s"], "climb": "bound: 80, to: 100%"},
+            (),
+            ["--objective: p99 <= 20 ms over 10s: at 80.0/s a window has 800 messages"],
+        ),
+        (
+            {"objectives": ["p99 <= 20 ms over 10s"], "path": "consume.consumers", "start": "1"},
+            ("load.rate=50/s",),
+            ["--objective: p99 <= 20 ms over 10s: at 50.0/s a window has 500 messages"],
+        ),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_starts(
@@ -273,6 +288,32 @@ def test_what_cannot_be_searched_is_told_before_anything_starts(
     found = [str(fault) for fault in caught.value.faults]
     assert all(any(text.startswith(begin) for text in found) for begin in expected), found
     assert system.rates == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "told"),
+    [
+        ((), {"start": "900", "most": "2k"}, ["at 900/s a window has 9,000 messages, and p99.9 needs 10,000, so runs"]),
+        ((), {"climb": "bound: 1500, from: 50%, to: 100%, by: 25%"}, ["at 750/s a window has 7,500 messages"]),
+        ((), {"start": "1k", "most": "2k"}, []),
+        # Nobody knows with how many it begins.
+        ((), {"most": "2k"}, []),
+        # Each group receives them.
+        (("consume.groups=2",), {"start": "500", "most": "900"}, []),
+        # Bursts may have enough.
+        (
+            ("load.rate={burst: {base: 1/s, burst: 2k/s, every: 60s, for: 10s}}",),
+            {"path": "consume.consumers", "start": "1", "most": "2"},
+            [],
+        ),
+    ],
+)
+def test_rates_at_which_windows_are_too_small_are_told_first(
+    system: System, settings: Sequence[str], given: dict[str, Any], told: list[str]
+) -> None:
+    asked = SearchOptions(**{"objectives": ["p99.9 <= 20 ms over 10s"], **given})
+    request = search_of("baseline", asked, system.options(*settings))
+    assert [fault in note for note, fault in zip(request.notes, told, strict=True)] == [True] * len(told)
 
 
 def test_each_step_is_a_line(system: System) -> None:
