@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.conftest import Row, Tables, changed
+from tests.report.conftest import Row, Tables, changed, without
 from tests.report.conftest import told as told_by
 
 from streamgauge.domain.latency.buckets import bucket_of
@@ -150,8 +150,7 @@ def test_a_window_with_too_few_messages_for_its_percentile_is_doubtful(
 def test_a_phase_without_the_percentile_says_what_its_windows_lack(healthy_run: dict[str, Any]) -> None:
     objective = parse_objective("p99.9 <= 20 ms over 10s")
     path = objective.path
-    lacking = made(healthy_run, lambda document: document["trust"].pop(path, None),
-                   put(path.replace(".", "/"), None))  # fmt: skip
+    lacking = made(healthy_run, lambda document: without(document, path))
     assert "too few messages" in judge_step(lacking, [objective], {objective.text: [FEW]}).reasons[0]
     assert "has no such figure" in judge_step(lacking, [objective], {objective.text: []}).reasons[0]
 
