@@ -242,7 +242,8 @@ def _set_twice(settings: Sequence[str], variants: Sequence[PlannedVariant]) -> I
         keys = tuple(keys_of(setting.partition("=")[0]))
         for varied_keys, path in paths.items():
             if keys[: len(varied_keys)] == varied_keys or varied_keys[: len(keys)] == keys:
-                mend = f"Write --vary {path}=... instead, or leave one of them out"
+                value = setting.partition("=")[2] if keys == varied_keys else "..."
+                mend = f"Write --vary {one_line(f'{path}={value}')} instead, or leave one of them out"
                 yield Fault(f"--set {one_line('.'.join(keys))}", f"the experiment varies {path}", mend)
 
 
