@@ -314,7 +314,9 @@ def test_figures_that_the_verdict_does_not_judge_are_compared(run: Make) -> None
         found = together(runs, path).primary
         assert found is not None
         assert [each and each.count for each in found.variants] == [6, 6]
-    assert together(runs, "resources.processes.99.cpu_cores").primary.variants == (None, None)
+    absent = together(runs, "resources.processes.99.cpu_cores").primary
+    assert absent is not None
+    assert absent.variants == (None, None)
 
 
 def test_where_the_verdict_believes_nothing_it_believes_no_cost(run: Make) -> None:

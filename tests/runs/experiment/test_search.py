@@ -18,12 +18,14 @@ from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Inter
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.experiments.search.record import SearchRecord, SearchStep
+from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.runs.experiment.folder import read_search, write_record
 from streamgauge.runs.experiment.lines import step_line
 from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, go_on, search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.search.results import search_document
+from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.experiment.settle import Settled
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -429,6 +431,19 @@ def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System)
 def test_how_a_staircase_ends(system: System, climb: Any, ending: str, code: Exit) -> None:
     ended = system.search(climb=climb)
     assert (ended.record.ending, ended.code) == (ending, code)
+
+
+def test_a_shipped_search_is_one_of_its_scenario(system: System) -> None:
+    source, given = of_shipped("steprater", {"step": "10s", "climb": "by: 30%"})
+    assert (source, given["step"], given["objectives"][0]) == ("azul-10k", "10s", "p99 <= 20 ms over 10s")
+    assert of_shipped("baseline", given) == ("baseline", given)
+    request = search_of(source, SearchOptions(**given), system.options())
+    system.fails = {0: Interrupted("in vain")}
+    ended = search(request, system.view, ["streamgauge", "search"], system.means)
+    system.fails = {1: Interrupted("in vain again")}
+    again = system.go_on(ended.folder, scenario="steprater")
+    assert again.code is Exit.INTERRUPTED
+    assert again.record.staircase == Staircase(by=0.3)
 
 
 @pytest.mark.parametrize("at", [0, 1, 3])

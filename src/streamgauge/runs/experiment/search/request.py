@@ -26,6 +26,7 @@ from streamgauge.experiments.search.steps import Find, largest_possible
 from streamgauge.experiments.search.words import shown_value
 from streamgauge.result.schema import figure_faults
 from streamgauge.runs.experiment.search.climb import staircase_of
+from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with, setting_text
@@ -239,7 +240,7 @@ def resumed_search(
     }
     if options.bootstrap is None and options.client_config is None:
         options = replace(options, bootstrap=record.cluster)
-    source = record.scenario if scenario is None else scenario
+    source = record.scenario if scenario is None else of_shipped(scenario, {})[0]
     request = search_of(source, SearchOptions(**{**of_record, **given}), options)
     asked = json.loads(json.dumps(recorded(request), default=_plain))
     before = record.model_dump(mode="json", by_alias=True)
