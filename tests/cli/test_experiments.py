@@ -11,16 +11,19 @@ from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 from typer.testing import CliRunner
 
+import streamgauge
 from streamgauge.cli.experiments.printed import print_ended, step_document
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.bars import Signs, signs_of
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant
+from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.runs.experiment.folder import write_record
 from streamgauge.runs.experiment.judge import answered
 from streamgauge.runs.experiment.lines import step_text
 from streamgauge.runs.experiment.request import shipped_experiments
+from streamgauge.runs.experiment.search.shipped import shipped_documents
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.verdict.exits import Exit
 
@@ -195,7 +198,9 @@ def test_an_experiment_is_no_run(ended: ExperimentEnded) -> None:
 
 def test_shipped_experiments_are_listed_in_lines_that_fit() -> None:
     lines = said("experiment").splitlines()
-    assert [line.split()[0] for line in lines] == sorted(shipped_experiments())
+    searches = shipped_documents(searches=True)
+    assert [line.split()[0] for line in lines] == sorted([*shipped_experiments(), *searches])
+    assert list(searches) == ["steprater"]
     assert max(map(len, lines)) <= 80
 
 
@@ -204,3 +209,32 @@ def test_a_shipped_experiment_can_be_planned(name: str) -> None:
     found = json.loads(said("experiment", name, "--dry-run", "--json"))
     assert len(found["runs"]) == shipped_experiments()[name].get("repeat", 5) * len(found["variants"])
     assert shipped_experiments()[name]["name"] == name
+
+
+@pytest.mark.parametrize("command", ["experiment", "search"])
+def test_the_shipped_search_can_be_planned(command: str) -> None:
+    """StepRater's steps, and the service levels of its README that are known in minutes."""
+    lines = said(command, "steprater", "--dry-run").splitlines()
+    assert lines[0] == "Dry run: nothing was started. Up to 62 runs of azul-10k."
+    assert lines[1] == "Objectives: p99 <= 20 ms over 10s; p99.9 <= 50 ms over 1m"
+    assert lines[2].endswith("steps from 50 % to 110 % of it by 1.0 %, each repeated at most 2 times")
+    found = json.loads(said(command, "steprater", "--dry-run", "--json", "--set", "load.size=64"))
+    assert (found["most_runs"], found["step_seconds"], found["scenario"]["load"]["size"]) == (62, 60, 64)
+    assert found["run_seconds"] > 3 * 60
+    assert found["staircase"] == Staircase().document()
+
+
+def test_a_bisection_can_be_planned() -> None:
+    asked = ("--objective", "p99.9 <= 20 ms over 10s", "--start", "500", "--most", "9k")
+    lines = said("search", "baseline", *asked, "--dry-run").splitlines()
+    assert lines[0] == "Dry run: nothing was started. Up to 40 runs of baseline."
+    assert lines[2] == "load.rate: from 500/s on, within 1.00/s and 9,000/s, until known to 5.0 %"
+    assert "at 500/s a window has 5,000 messages" in lines[-1]
+
+
+def test_a_shipped_search_has_no_variants(tmp_path: Path) -> None:
+    wrong = refused("experiment", "steprater", "--vary", "load.size=1,2", "--repeat", "3", "--dry-run")
+    assert [line.partition(":")[0] for line in wrong] == ["--vary", "--repeat"]
+    assert "cannot be combined with --resume" in refused("search", "--resume", str(tmp_path), "--dry-run")[0]
+    with pytest.raises(BadInput, match="Use streamgauge search steprater"):
+        streamgauge.experiment("steprater")

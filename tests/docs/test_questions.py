@@ -8,6 +8,7 @@ import pytest
 from tests.docs.test_commands import fault
 
 from streamgauge.runs.experiment.request import shipped_experiments
+from streamgauge.runs.experiment.search.shipped import shipped_documents
 from streamgauge.runs.request.scenario_file import shipped
 
 PAGE = Path(__file__).parents[2] / "docs" / "which-question.md"
@@ -36,4 +37,4 @@ def test_a_question_leads_to_scenarios(cell: str) -> None:
     assert 1 <= len(commands) <= 2
     assert [fault(shlex.split(each)) for each in commands] == [None] * len(commands)
     experiments = [found[2] for each in commands if (found := CALL.match(each)) and found[1] == "experiment"]
-    assert set(experiments) <= set(shipped_experiments())
+    assert set(experiments) <= {*shipped_experiments(), *shipped_documents(searches=True)}

@@ -112,6 +112,18 @@ def delivery(scope: str, messages: int, group: int | None = 0) -> Row:
     return row | dict.fromkeys(good, messages)
 
 
+def without(document: dict[str, Any], *paths: str) -> None:
+    """Take figures out of a result: their values, and what is known of their trust."""
+    for path in paths:
+        document["trust"].pop(path, None)
+        *way, last = path.split(".")
+        place: Any = document
+        for key in way:
+            place = (place or {}).get(key)
+        if place and last in place:
+            place[last] = None
+
+
 def used(process: str, role: str, cores: float, **more: float) -> Row:
     return {"process": process, "role": role, "scope": "measure", "cpu_cores": cores, "rss_bytes": 1 << 26, **more}
 

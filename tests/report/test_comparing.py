@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.conftest import without
 
 from streamgauge.domain.text.numbers import significant
 from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.report.compare import Together, together
+from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.compare.expected import expected_answers
 from streamgauge.report.compare.pages import IntervalTable, comparison_markdown, comparison_text, intervals
 from streamgauge.report.compare.variants import GivenRun, distinct_names
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import result_of
 from streamgauge.scenario.model.expectations import Bound
 
@@ -43,7 +46,7 @@ def run(healthy_result: dict[str, Any]) -> Make:
             part[keys[-1]] = value
         document["trust"][P99] |= {"value": p99, "low": p99, "high": p99, "trust": more.get("trust", "believed")}
         if more.get("is_without"):
-            del document["trust"][P99]
+            without(document, P99)
         return GivenRun(given, result_of(document))
 
     return make
@@ -348,3 +351,39 @@ def test_a_document_has_all_of_it_and_is_json(run: Make) -> None:
     assert primary["comparisons"][0]["verdict"] == "higher"
     assert primary["comparisons"][0]["effect"]["is_ratio"]
     assert primary["sentences"] == found.primary.sentences if found.primary else None
+
+
+def test_figures_that_the_verdict_does_not_judge_are_compared(run: Make) -> None:
+    """What processes and brokers used is not of the instrument's making; any number of a result can be compared."""
+    runs = acks(run, {"all": slower(), "1": slower()})
+    costs = ("resources.cpu_us_per_message.brokers", "resources.garbage_collection.total_ms")
+    assert not set(costs) & set(runs[0].result.trust)
+    assert set(costs) <= {each.metric.path for each in together(runs).answers}
+    for path in (*costs, "resources.processes.0.cpu_cores", "latency.ack.response.count"):
+        found = together(runs, path).primary
+        assert found is not None
+        assert [each and each.count for each in found.variants] == [6, 6]
+    absent = together(runs, "resources.processes.99.cpu_cores").primary
+    assert absent is not None
+    assert absent.variants == (None, None)
+
+
+def test_where_the_verdict_believes_nothing_it_believes_no_cost(run: Make) -> None:
+    result = run("runs", 1).result
+    path = "resources.garbage_collection.total_ms"
+    assert figure_of(result, path) == 4.0
+    distrusted = {each: trust.model_copy(update={"trust": "not_believed"}) for each, trust in result.trust.items()}
+    found = figure_of(result.model_copy(update={"trust": distrusted}), path)
+    assert isinstance(found, FigureTrust)
+    assert (found.value, found.trust, len(found.because)) == (4.0, "not_believed", 1)
+    distrusted |= {P99: result.trust[P99]}
+    assert figure_of(result.model_copy(update={"trust": distrusted}), path) == 4.0
+    # Another tool's runs and those of old versions have no trust at all.
+    assert figure_of(result.model_copy(update={"trust": {}}), path) == 4.0
+
+
+def test_a_metric_is_a_number(run: Make) -> None:
+    result = run("runs", 1).result
+    assert [figure_of(result, path) for path in ("verdict.valid", "run.id", "resources", "resources.nothing.x")] == [
+        None
+    ] * 4

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.conftest import without
 
 from streamgauge.report.compare import Together
-from streamgauge.report.compare.answers import together_of
+from streamgauge.report.compare.answers import METRICS, together_of
 from streamgauge.report.compare.latex import comparison_latex, escaped_latex, shown_best
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result.reading import result_of
@@ -38,6 +39,8 @@ def compared(healthy_result: dict[str, Any]) -> Compared:
                 known, shaken = document["trust"][P99], by * NOISE[(place + number) % len(NOISE)]
                 trust = "not_believed" if place < spoilt else "believed"
                 document["run"]["id"] = f"{name}-{place}"
+                without(document, *(each.path for each in METRICS if "garbage" not in each.path))
+                document["resources"]["garbage_collection"] = None
                 document["trust"] = {
                     path: known | {"value": value, "low": value, "high": value, "trust": trust}
                     for path, value in ((P99, 10 * shaken), (RATE, 1_000 * shaken))

@@ -256,6 +256,22 @@ def test_resources_cover_the_measure_phase(make: Make) -> None:
     assert resources_["host"]["throttled_share"] is None
     assert resources_["garbage_collection"] == {"pauses": 2, "total_ms": 4.0, "longest_ms": 2.5}
     assert len(resources_["polls"]) == 2
+    cores = {role: sum(row["cpu_cores"] for row in resources_["processes"] if row["role"] == role)
+             for role in ("producer", "consumer", "broker")}  # fmt: skip
+    assert resources_["cpu_us_per_message"] == {
+        f"{role}s": pytest.approx(1e6 * used_ / 10_000) for role, used_ in cores.items()
+    }
+
+
+def test_the_cpu_of_a_message_is_not_known_where_that_of_a_process_is_not(make: Make) -> None:
+    def change(_facts: Row, tables: Tables) -> None:
+        for row in tables["resources"]:
+            if row["role"] == "consumer":
+                row["cpu_cores"] = None
+        tables["resources"] = [row for row in tables["resources"] if row["role"] != "broker"]
+
+    found = told(make(change))["resources"]["cpu_us_per_message"]
+    assert (found["producers"] > 0, found["consumers"], found["brokers"]) == (True, None, None)
 
 
 def test_the_timeline_has_every_second(make: Make) -> None:
@@ -569,6 +585,7 @@ OPTIONAL = {
     ("connections", "hold_producer", "held"),
     ("run", "ended_wall_ns"), ("run", "ended_monotonic_ns"), ("run", "broker", "class_archive"),
     ("run", "broker", "security"),
+    ("resources", "cpu_us_per_message"),
     *(("resources", "processes", 0, key) for key in ("heap_bytes", "threads", "gc_collections", "gc_ms")),
     ("resources", "host", "throttled_share"), ("resources", "host", "throttled_periods_share"),
 }  # fmt: skip

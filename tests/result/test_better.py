@@ -17,11 +17,16 @@ MORE = {
     "recovery": {"drain_rate_per_second", "peak_slope_per_second"},
 }  # fmt: skip
 """By section and last name."""
+COSTS = {
+    "resources.cpu_us_per_message.brokers", "resources.garbage_collection.pauses",
+    "resources.garbage_collection.total_ms",
+}  # fmt: skip
+"""Figures that the verdict does not judge, and of which less is better all the same."""
 NEITHER = {
     "delivery": {"checked", "checked_share", "unread", "aborted", "fate_unknown_received", "seen_elsewhere"},
     "recovery": {"detected_s"},
 }
-ALL = sorted(companions() | companions(known=False))
+ALL = sorted(companions() | companions(known=False) | COSTS)
 
 
 @pytest.mark.parametrize("path", ALL)

@@ -40,7 +40,18 @@ def experiments(incomplete: str) -> list[str]:
     from streamgauge.runs.experiment.request import shipped_experiments
 
     files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
-    return _beginning(incomplete, (*shipped_experiments(), *sorted(files)))
+    return _beginning(incomplete, (*shipped_experiments(), *_searches(), *sorted(files)))
+
+
+def searches(incomplete: str) -> list[str]:
+    """What may be searched: a search that is shipped, or a scenario."""
+    return [*_beginning(incomplete, _searches()), *scenarios(incomplete)]
+
+
+def _searches() -> list[str]:
+    from streamgauge.runs.experiment.search.shipped import shipped_documents
+
+    return list(shipped_documents(searches=True))
 
 
 def kinds(incomplete: str) -> list[str]:

@@ -38,6 +38,7 @@ from streamgauge.cli.options import (
     RunArgument,
     RunsArgument,
     ScenarioCommand,
+    SearchPlanOption,
     SetOption,
     SizeOption,
     TrustOption,
@@ -245,7 +246,7 @@ def experiment(
         str | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="A shipped experiment, or a YAML file. Without one, the shipped ones are listed.",
+            help="A shipped experiment or search, or a YAML file. Without one, the shipped ones are listed.",
             show_default=False,
             autocompletion=completion.experiments,
         ),
@@ -363,9 +364,9 @@ def search(
         str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="A shipped scenario, or a YAML file. Not needed with --resume.",
+            help="A shipped scenario or search, or a YAML file. Not needed with --resume.",
             show_default=False,
-            autocompletion=completion.scenarios,
+            autocompletion=completion.searches,
         ),
     ] = None,
     objective: Annotated[
@@ -461,6 +462,7 @@ def search(
     allow_reset: AllowResetOption = False,
     allow_code: AllowCodeOption = False,
     trust: TrustOption = None,
+    dry_run: SearchPlanOption = False,
 ) -> None:
     """Search for the highest rate at which the objectives hold.
 
@@ -496,9 +498,11 @@ def search(
         settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
     )  # fmt: skip
-    raise typer.Exit(
-        carry_out(scenario, resume, given, options, as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out)
-    )
+    code = carry_out(
+        scenario, resume, given, options, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet,
+        out=print_out,
+    )  # fmt: skip
+    raise typer.Exit(code)
 
 
 @app.command("analyze", cls=PlainCommand, hidden=True)

@@ -139,6 +139,14 @@ PlanOption = Annotated[
         rich_help_panel=SCENARIO,
     ),
 ]
+SearchPlanOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Start nothing; print what would be searched, how many runs that may take, and how long.",
+        rich_help_panel=SCENARIO,
+    ),
+]
 AllowCodeOption = Annotated[
     bool,
     typer.Option(

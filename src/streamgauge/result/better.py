@@ -38,6 +38,8 @@ RULES: Final[Mapping[str, bool | None]] = {
     "recovery.*_per_second": True,
     "recovery.*": False,
     "pipeline.stages.*_ms": False,
+    "resources.cpu_us_per_message.*": False,
+    "resources.garbage_collection.*": False,
 }
 """Paths of figures, and whether more is better; None where nobody can say. The first that fits counts."""
 

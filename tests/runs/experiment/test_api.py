@@ -73,6 +73,13 @@ def test_what_an_experiment_varies_may_be_replaced(asked: dict[str, Any], tmp_pa
         streamgauge.experiment("kafkabench", vary=vary, resume=tmp_path)
 
 
+def test_a_shipped_search_has_its_options_unless_others_are_stated(asked: dict[str, Any]) -> None:
+    streamgauge.search("steprater", climb={"by": 0.05})
+    request = asked["request"]
+    assert [each.window_seconds for each in request.objectives] == [10, 60]
+    assert (request.scenario, request.staircase.by, request.step_seconds) == ("azul-10k", 0.05, 60)
+
+
 def test_arguments_of_a_search_reach_it(asked: dict[str, Any]) -> None:
     streamgauge.search("baseline", ["p99 <= 20 ms"], start=5000, width=0.02, most="1M", set={"load.size": 64})
     request = asked["request"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import changed
+from tests.report.conftest import changed, without
 from tests.report.conftest import told as told_by
 
 from streamgauge.cluster.nodes.layout import ClusterPlan
@@ -106,7 +106,7 @@ class Made:
         else:
             document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
         for path in self.lacking.get(number, ()):
-            del document["trust"][path]
+            without(document, path)
         return document
 
     @contextmanager

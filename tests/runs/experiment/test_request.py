@@ -13,6 +13,8 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.runs.experiment.request import ExperimentRequest, experiment_of, sweep_of, varied
 from streamgauge.runs.request.options import RunOptions
 
+CODEC = "load.client.compression.type"
+
 CODECS: dict[str, Any] = {
     "name": "codecs",
     "scenario": "baseline",
@@ -76,10 +78,13 @@ def test_what_was_asked_is_kept_whole_and_without_secrets(tmp_path: Path) -> Non
         pytest.param({"vary": {"load.szie": [1, 2]}}, (), ["load.szie: no such key"], id="a varied path that is none"),
         pytest.param(
             {}, ("load.client.compression.type=zstd",),
-            ["--set load.client.compression.type: the experiment varies load.client.compression.type"],
+            [f"--set {CODEC}: the experiment varies {CODEC}. Write --vary {CODEC}=zstd instead, or leave"],
             id="set and varied",
         ),
-        pytest.param({}, ("load.client={}",), ["--set load.client: the experiment varies"], id="set above it"),
+        pytest.param(
+            {}, ("load.client={}",), [f"--set load.client: the experiment varies {CODEC}. Write --vary {CODEC}=..."],
+            id="set above it",
+        ),
         pytest.param(
             {"set": {"phases.start_at": "2999-01-01T00:00:00Z"}}, (), ["phases.start_at: has no place"], id="a begin"
         ),
@@ -142,6 +147,8 @@ def test_kafkabench_has_its_defaults(tmp_path: Path) -> None:
     scenarios = [each.scenario for each in found.requests]
     assert [each.measured_messages for each in scenarios] == [32 * (1 << 27) // size for size in (128, 512, 2048)]
     assert {(len(each.sent_topics), each.producers, each.consumers) for each in scenarios} == {(4, 4, 4)}
+    assert {each.topic.replication for each in scenarios} == {3}
+    assert {each.brokers for each in scenarios} == {3}
     assert (found.experiment.order, found.experiment.repeat) == ("as-written", 1)
 
 

@@ -18,12 +18,14 @@ from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Inter
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.experiments.search.record import SearchRecord, SearchStep
+from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.runs.experiment.folder import read_search, write_record
 from streamgauge.runs.experiment.lines import step_line
 from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, go_on, search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.search.results import search_document
+from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.experiment.settle import Settled
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -263,6 +265,21 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({"climb": "up: 1, from: 200%"}, (), ["--climb up: Extra inputs"]),
         ({"climb": "by: ["}, (), ["--climb: not valid YAML"]),
         ({"climb": "by: 5%", "start": "5k"}, (), ["--climb: climbs rates from a share of a bound"]),
+        (
+            {"objectives": ["p99.9 <= 20 ms over 10s"], "most": "900"},
+            (),
+            ["--objective: p99.9 <= 20 ms over 10s: at 900/s a window has 9,000 messages, and p99.9 needs 10,000."],
+        ),
+        (
+            {"objectives": ["p99 <= 20 ms over 10s"], "climb": "bound: 80, to: 100%"},
+            (),
+            ["--objective: p99 <= 20 ms over 10s: at 80.0/s a window has 800 messages"],
+        ),
+        (
+            {"objectives": ["p99 <= 20 ms over 10s"], "path": "consume.consumers", "start": "1"},
+            ("load.rate=50/s",),
+            ["--objective: p99 <= 20 ms over 10s: at 50.0/s a window has 500 messages"],
+        ),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_starts(
@@ -273,6 +290,32 @@ def test_what_cannot_be_searched_is_told_before_anything_starts(
     found = [str(fault) for fault in caught.value.faults]
     assert all(any(text.startswith(begin) for text in found) for begin in expected), found
     assert system.rates == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "told"),
+    [
+        ((), {"start": "900", "most": "2k"}, ["at 900/s a window has 9,000 messages, and p99.9 needs 10,000, so runs"]),
+        ((), {"climb": "bound: 1500, from: 50%, to: 100%, by: 25%"}, ["at 750/s a window has 7,500 messages"]),
+        ((), {"start": "1k", "most": "2k"}, []),
+        # Nobody knows with how many it begins.
+        ((), {"most": "2k"}, []),
+        # Each group receives them.
+        (("consume.groups=2",), {"start": "500", "most": "900"}, []),
+        # Bursts may have enough.
+        (
+            ("load.rate={burst: {base: 1/s, burst: 2k/s, every: 60s, for: 10s}}",),
+            {"path": "consume.consumers", "start": "1", "most": "2"},
+            [],
+        ),
+    ],
+)
+def test_rates_at_which_windows_are_too_small_are_told_first(
+    system: System, settings: Sequence[str], given: dict[str, Any], told: list[str]
+) -> None:
+    asked = SearchOptions(**{"objectives": ["p99.9 <= 20 ms over 10s"], **given})
+    request = search_of("baseline", asked, system.options(*settings))
+    assert [fault in note for note, fault in zip(request.notes, told, strict=True)] == [True] * len(told)
 
 
 def test_each_step_is_a_line(system: System) -> None:
@@ -388,6 +431,19 @@ def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System)
 def test_how_a_staircase_ends(system: System, climb: Any, ending: str, code: Exit) -> None:
     ended = system.search(climb=climb)
     assert (ended.record.ending, ended.code) == (ending, code)
+
+
+def test_a_shipped_search_is_one_of_its_scenario(system: System) -> None:
+    source, given = of_shipped("steprater", {"step": "10s", "climb": "by: 30%"})
+    assert (source, given["step"], given["objectives"][0]) == ("azul-10k", "10s", "p99 <= 20 ms over 10s")
+    assert of_shipped("baseline", given) == ("baseline", given)
+    request = search_of(source, SearchOptions(**given), system.options())
+    system.fails = {0: Interrupted("in vain")}
+    ended = search(request, system.view, ["streamgauge", "search"], system.means)
+    system.fails = {1: Interrupted("in vain again")}
+    again = system.go_on(ended.folder, scenario="steprater")
+    assert again.code is Exit.INTERRUPTED
+    assert again.record.staircase == Staircase(by=0.3)
 
 
 @pytest.mark.parametrize("at", [0, 1, 3])

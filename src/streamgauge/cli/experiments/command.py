@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.cli.display import display_of, is_live
-from streamgauge.cli.experiments.printed import plan_text, print_ended, step_document
-from streamgauge.domain.errors import BadInput
+from streamgauge.cli.experiments.printed import one_form, plan_text, print_ended, step_document
+from streamgauge.cli.experiments.search import search
+from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.bars import signs_of
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.lines import step_text
 from streamgauge.runs.experiment.request import ExperimentRequest, described_experiments, experiment_of, sweep_of
+from streamgauge.runs.experiment.search.shipped import shipped_documents
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -37,7 +39,8 @@ def experiment(
     quiet: bool,
     out: Out,
 ) -> Exit:
-    """Carry out an experiment, or what is left of one; without either, list those that are shipped.
+    """Carry out an experiment, or what is left of one; without either, list those that are shipped. A search that is
+    shipped is carried out as one.
 
     Raises BadInput before anything starts.
     """
@@ -53,6 +56,11 @@ def experiment(
     if source is None:
         out(described_experiments())
         return Exit.DONE
+    if source in shipped_documents(searches=True):
+        _check_of_search(source, vary, changes)
+        return search(
+            source, None, {}, options, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out
+        )
     request = experiment_of(source, options, changes, vary)
     return _carried_out(request, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out)
 
@@ -75,10 +83,12 @@ def sweep(
     return _carried_out(request, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out)
 
 
-def one_form(*, as_json: bool, json_lines: bool) -> None:
-    """Raise BadInput where two forms of JSON are asked for."""
-    if as_json and json_lines:
-        raise BadInput.single("--json", "cannot be combined with --json-lines", "Use one of them")
+def _check_of_search(name: str, vary: Sequence[str], changes: Mapping[str, Any]) -> None:
+    """Refuse options that only variants have; raises BadInput."""
+    wrong = [*(["--vary"] if vary else []), *(f"--{key}" for key in changes)]
+    if wrong:
+        what = "has no place in a search, which has no variants"
+        raise BadInput([Fault(each, what, f"Leave it out, or see streamgauge search {name} --help") for each in wrong])
 
 
 def _carried_out(

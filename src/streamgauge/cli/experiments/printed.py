@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.numbers import UNKNOWN, long_time, size
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.order import PlannedRun, planned_runs
@@ -18,6 +19,12 @@ from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.scenario.volume import estimate
 
 _MOST_LINES: Final = 40
+
+
+def one_form(*, as_json: bool, json_lines: bool) -> None:
+    """Raise BadInput where two forms of JSON are asked for."""
+    if as_json and json_lines:
+        raise BadInput.single("--json", "cannot be combined with --json-lines", "Use one of them")
 
 
 def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadValue
+from streamgauge.domain.errors import BadValue, Fault
 from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.text.numbers import per_second, whole
 from streamgauge.domain.text.quantities import parse_duration_ns
 from streamgauge.scenario.model.expectations import Bound
 
@@ -53,6 +54,16 @@ class Objective:
         """How many messages the figure has to be of, in the phase or in each window."""
         rank = PERCENTILES.get(self.figure)
         return 1 if rank is None else math.ceil(BEYOND * 10_000 / (10_000 - rank))
+
+    @property
+    def least_rate(self) -> float:
+        """Messages a second from which on a window has as many as its figure needs; 0 without windows."""
+        return self.needed_messages() / self.window_seconds if self.window_seconds else 0.0
+
+    def longer_window(self, rate: float) -> str:
+        """A longer window that has enough messages at a rate, as an objective has it."""
+        seconds, own = math.ceil(self.needed_messages() / rate), self.window_seconds or 0
+        return f"over {seconds if seconds > own else 2 * own}s"
 
 
 def response_of(*, consumes: bool) -> str:
@@ -103,3 +114,17 @@ def step_seconds(objectives: Sequence[Objective], rate: float | None, asked_seco
         elif rate:
             needed.append(each.needed_messages() / rate)
     return float(math.ceil(max(needed)))
+
+
+def thin_windows(objectives: Sequence[Objective], rate: float) -> list[Fault]:
+    """Objectives whose windows have too few messages at a rate to tell a percentile, and the window that has enough."""
+    return [
+        Fault(
+            "--objective",
+            f"{each.text}: at {per_second(rate)} a window has {whole(int(rate * each.window_seconds))} messages, and"
+            f" {each.figure.replace('_', '.')} needs {whole(each.needed_messages())}",
+            f"Write a longer window, like {each.longer_window(rate)}",
+        )
+        for each in objectives
+        if each.window_seconds and rate < each.least_rate
+    ]

@@ -20,6 +20,7 @@ from streamgauge.result.model.latency import ScheduleDelaySection
 from streamgauge.result.model.resources import (
     CollectorPauses,
     ConsumerPolls,
+    CpuPerMessage,
     HostUsage,
     ProcessUsage,
     ResourcesSection,
@@ -258,11 +259,14 @@ def resources(run: Evidence) -> ResourcesSection:
     """What processes and host used in the measure phase, pauses of the collector, and how consumers polled."""
     used = run.matching("resources", scope="measure")
     host = next((row for row in used if row["role"] == "host"), None)
+    processes = [ProcessUsage.model_validate(row) for row in used if row["role"] != "host"]
+    rate = _rate(run, run.measured, "sent" if run.sends else "received", run.measured_seconds)
     return ResourcesSection(
-        processes=[ProcessUsage.model_validate(row) for row in used if row["role"] != "host"],
+        processes=processes,
         host=None if host is None else HostUsage.model_validate(host),
         garbage_collection=_pauses(run),
         polls=[ConsumerPolls.model_validate(row) for row in run.rows("polls")],
+        cpu_us_per_message=CpuPerMessage.of(processes, rate),
     )
 
 

@@ -1,6 +1,6 @@
 """The figures of variants side by side, and what the statistics say of their differences."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -48,6 +48,12 @@ METRICS: Final = (
     ),
     ComparedMetric("lag.outstanding.max", "outstanding max"),
     *(ComparedMetric(f"delivery.{name}", name) for name in ("lost", "undelivered", "failed")),
+    *(
+        ComparedMetric(f"resources.cpu_us_per_message.{role}", f"CPU of {role}, us a message")
+        for role in ("producers", "consumers", "brokers")
+    ),
+    ComparedMetric("resources.garbage_collection.total_ms", "GC pauses of brokers, ms in all"),
+    ComparedMetric("resources.garbage_collection.longest_ms", "longest GC pause of brokers, ms"),
 )
 """Those that a comparison shows."""
 SERVICE: Final = tuple(
@@ -198,13 +204,36 @@ def primaries(runs: Iterable[Result]) -> Sequence[str]:
 
 
 def figure_of(result: Result, path: str) -> FigureTrust | float | None:
-    """The figure at a path, with its trust; the number alone where an older version analysed the run."""
-    if result.trust:
-        return result.trust.get(path)
+    """The figure at a path, with its trust; the number alone where nothing is known of its trust.
+
+    That is so where an older version analysed the run, and of figures that the verdict does not judge, like those of
+    `resources`: they do not depend on when messages are sent and stamped. Where it believes none of the figures that it
+    is about, it believes none of these either.
+    """
+    if path in result.trust:
+        return result.trust[path]
+    value = _number_at(result, path)
+    if value is None or not _is_wholly_distrusted(result):
+        return value
+    because = ["the verdict believes none of the figures of this run"]
+    return FigureTrust(value=value, low=None, high=None, trust="not_believed", because=because)
+
+
+def _number_at(result: Result, path: str) -> float | None:
     found: Any = result
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return float(found) if isinstance(found, int | float) else None
+        if isinstance(found, Mapping):
+            found = found.get(part)
+        elif isinstance(found, list | tuple):
+            found = found[int(part)] if part.isdecimal() and int(part) < len(found) else None
+        else:
+            found = getattr(found, part, None)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _is_wholly_distrusted(result: Result) -> bool:
+    judged = [result.trust[path] for path in result.verdict.used if path in result.trust] or [*result.trust.values()]
+    return bool(judged) and all(each.trust == "not_believed" for each in judged)
 
 
 def answer(

@@ -1,5 +1,8 @@
 """Resources of processes and of the machine, and what codecs save and take."""
 
+from collections.abc import Sequence
+from typing import Self
+
 from streamgauge.result.model.base import Amount, Count, Section, Share
 
 
@@ -31,6 +34,31 @@ class ProcessUsage(Section):
     calls it."""
     gc_ms: Amount | None = None
     """Workers: time in these collections."""
+
+
+class CpuPerMessage(Section):
+    """CPU time of all processes of a role for each message sent, in us; for each one received, where nothing is sent.
+
+    Null where there is no such process, or where the CPU time of one is not known.
+    """
+
+    producers: Amount | None
+    """Producers."""
+    consumers: Amount | None
+    """Consumers."""
+    brokers: Amount | None
+    """Embedded brokers."""
+
+    @classmethod
+    def of(cls, processes: Sequence[ProcessUsage], per_second: float | None) -> Self:
+        """That of some processes, at so many messages a second."""
+
+        def spent(role: str) -> float | None:
+            cores = [each.cpu_cores for each in processes if each.role == role]
+            known = [each for each in cores if each is not None]
+            return 1e6 * sum(known) / per_second if per_second and known and len(known) == len(cores) else None
+
+        return cls(producers=spent("producer"), consumers=spent("consumer"), brokers=spent("broker"))
 
 
 class HostUsage(Section):
@@ -91,6 +119,8 @@ class ResourcesSection(Section):
     """Garbage collection pauses of embedded brokers; null without embedded brokers."""
     polls: list[ConsumerPolls]
     """Polls of each consumer."""
+    cpu_us_per_message: CpuPerMessage | None = None
+    """CPU time for each message."""
 
 
 class SampledBatches(Section):

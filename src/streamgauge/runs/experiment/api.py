@@ -23,6 +23,7 @@ from streamgauge.runs.experiment.search.conduct import SearchView
 from streamgauge.runs.experiment.search.conduct import go_on as go_on_search
 from streamgauge.runs.experiment.search.conduct import search as carry_out_search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
+from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.experiment.told import ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.scenario_file import setting_text, value_text
@@ -184,6 +185,7 @@ def search(
 ) -> Search:
     """Search for the highest rate, or value of a setting, at which objectives hold; the same as `streamgauge search`.
 
+    `scenario` may also be the name of a search that is shipped; what is stated replaces its options.
     With `resume`, a folder, what is left of the search there is done; scenario and options may be left out then.
 
     Raises BadInput with all faults of the input before anything starts.
@@ -199,7 +201,8 @@ def search(
     if resume is not None:
         ended = go_on_search(SearchFolder(Path(resume)), asked, given, options, view)
     else:
-        ended = carry_out_search(search_of(asked or "", SearchOptions(**given), options), view, sys.argv)
+        source, given = of_shipped(asked or "", given)
+        ended = carry_out_search(search_of(source, SearchOptions(**given), options), view, sys.argv)
     return Search(ended.folder, ended.record)
 
 

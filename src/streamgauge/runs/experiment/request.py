@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.result.schema import figure_faults
+from streamgauge.runs.experiment.search.shipped import shipped_documents
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import (
@@ -36,7 +36,6 @@ from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
 _MOST_FAULTS: Final = 20
 """Faults of variants that are shown; of thousands of variants, one mistake makes thousands."""
-_SUFFIX: Final = ".yaml"
 _VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={from: 64, to: 16KiB, times: 4}'"
 
 
@@ -124,14 +123,12 @@ def varied(text: str) -> tuple[str, Any]:
 
 def shipped_experiments() -> dict[str, dict[str, Any]]:
     """Name and document of every experiment that comes with the package."""
-    folder = resources.files("streamgauge.experiments") / "shipped"
-    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
-    return {each.name.removesuffix(_SUFFIX): read_yaml(each.read_text(encoding="utf-8")) for each in files}
+    return shipped_documents(searches=False)
 
 
 def described_experiments() -> str:
-    """Name and purpose of every shipped experiment, one a line."""
-    known = shipped_experiments()
+    """Name and purpose of every shipped experiment and search, one a line."""
+    known = dict(sorted({**shipped_experiments(), **shipped_documents(searches=True)}.items()))
     width = max(map(len, known))
     first = {name: each["about"].partition(". ")[0].removesuffix(".") for name, each in known.items()}
     return "\n".join(f"{name:<{width}}  {does}" for name, does in first.items())
@@ -147,6 +144,8 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
     known = shipped_experiments()
     if source in known:
         return known[source], None
+    if source in shipped_documents(searches=True):
+        raise BadInput.single(source, "is a search", f"Use streamgauge search {source}")
     if Path(source).suffix not in SUFFIXES and not is_inline(source) and not os.path.lexists(source):
         close = difflib.get_close_matches(source, known, n=1)
         hint = (
@@ -242,7 +241,8 @@ def _set_twice(settings: Sequence[str], variants: Sequence[PlannedVariant]) -> I
         keys = tuple(keys_of(setting.partition("=")[0]))
         for varied_keys, path in paths.items():
             if keys[: len(varied_keys)] == varied_keys or varied_keys[: len(keys)] == keys:
-                mend = f"Write --vary {path}=... instead, or leave one of them out"
+                value = setting.partition("=")[2] if keys == varied_keys else "..."
+                mend = f"Write --vary {one_line(f'{path}={value}')} instead, or leave one of them out"
                 yield Fault(f"--set {one_line('.'.join(keys))}", f"the experiment varies {path}", mend)
 
 

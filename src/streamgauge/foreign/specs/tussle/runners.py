@@ -140,7 +140,9 @@ def _step_rater(draft: Draft, fields: SpecFields, made: Document, bench: TussleB
     draft.differs(
         "conforming_rate", "is the first rate that broke there; here the highest that held and the first that broke"
     )
-    draft.differs("movingWindow", "objectives hold in full windows; there also in those that have only begun")
+    draft.differs(
+        "movingWindow", "objectives hold in full windows with enough messages; there also in those that have only begun"
+    )
     told = ", ".join(f"{name}: {value}" for name, value in climb.items())
     scenario = scenario_at(made, TussleStep(paced(draft, bound or 1000, bench), warmup, length))
     search = (*objectives, "--climb", told, "--step", format_duration(length))

@@ -19,9 +19,10 @@ from streamgauge.runs.conduct.prepare import cluster_plan
 from streamgauge.runs.experiment.folder import held, make_experiment, read_search
 from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
 from streamgauge.runs.experiment.recorder import RunRecorder
-from streamgauge.runs.experiment.search.judge import judge_step, windows_of
+from streamgauge.runs.experiment.search.judge import judge_step
 from streamgauge.runs.experiment.search.request import SearchRequest, recorded, resumed_search
 from streamgauge.runs.experiment.search.results import write_search_results
+from streamgauge.runs.experiment.search.windows import windows_of
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
@@ -91,8 +92,8 @@ class _Searching:
         """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
         record = self._record
         failed = record.ending == "failed"
-        if self._request.note:
-            self._view.say(self._request.note)
+        for note in self._request.notes:
+            self._view.say(note)
         brokers = self._means.brokers(self._folder.root, self._request.first, self._view.say)
         with self._recorder.at_work(), brokers:
             record.begin_anew(failed=failed)

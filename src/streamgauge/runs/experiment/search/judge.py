@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.experiments.search.objective import Objective
 from streamgauge.report.assemble.steps import ARRIVING
 from streamgauge.report.compare.answers import figure_of
-from streamgauge.report.files import rows_of
-from streamgauge.report.moving import moving_percentiles
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
+from streamgauge.runs.experiment.search.windows import WindowFigure
 from streamgauge.statistics.growth import growth
 
 GROWTH_SHARE: Final = 0.01
@@ -45,9 +43,9 @@ class _Said:
 
 
 def judge_step(
-    result: Result, objectives: Sequence[Objective], windows: Mapping[str, Sequence[float | None]]
+    result: Result, objectives: Sequence[Objective], windows: Mapping[str, Sequence[WindowFigure]]
 ) -> StepJudgement:
-    """Whether a run held; `windows` has the figure of each full window, None for infinite, by the objective's text."""
+    """Whether a run held; `windows` has the figure of each full window, by the objective's text."""
     if result.run.ending != "finished":
         why = "; ".join(result.run.reasons) or f"it ended as {result.run.ending}"
         return StepJudgement(held=False, is_doubtful=True, reasons=(f"the run did not finish: {why}",))
@@ -109,15 +107,16 @@ def _growth(result: Result) -> _Said:
 
 
 def _objective(
-    result: Result, objective: Objective, windows: Sequence[float | None] | None
+    result: Result, objective: Objective, windows: Sequence[WindowFigure] | None
 ) -> tuple[_Said, Mapping[str, float | None]]:
     """What an objective says, and its figure by its text: none where the run lacks it."""
     found = figure_of(result, objective.path)
-    if found is None:
+    # A phase with too few messages for its percentile has windows with too few, which say so themselves.
+    if found is None and not any(each.messages for each in windows or ()):
         return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
     unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
     doubt = f"{objective.path} is not believed" if unbelieved else ""
-    if objective.window_seconds is not None:
+    if found is None or objective.window_seconds is not None:
         return _of_windows(objective, windows or (), doubt)
     value = found.value if isinstance(found, FigureTrust) else found
     low, high = (found.low, found.high) if isinstance(found, FigureTrust) else (value, value)
@@ -129,68 +128,48 @@ def _objective(
 
 
 def _of_windows(
-    objective: Objective, windows: Sequence[float | None], doubt: str
+    objective: Objective, windows: Sequence[WindowFigure], doubt: str
 ) -> tuple[_Said, Mapping[str, float | None]]:
-    """Every full window has to hold; an infinite figure holds in none."""
+    """Every full window has to hold; an infinite figure holds in none.
+
+    A window with too few messages for its percentile tells nothing for certain. One that reaches into a pause of the
+    load and holds is no loss, where others have enough: messages of the load are in those, too.
+    """
     if not windows:
         what = f"{objective.text}: the measure phase has no full window with messages"
         return _Said(held=False, is_doubtful=True, reason=what), {}
-    broke = [each for each in windows if each is None or not objective.bound.holds(each)]
+    broke = [each for each in windows if not _holds(objective, each)]
+    surely = [each for each in broke if not _is_thin(objective, each)]
+    thin = [each for each in windows if _is_thin(objective, each)]
+    if len(thin) < len(windows):
+        thin = [each for each in thin if not each.has_pause or not _holds(objective, each)]
     # Upper bounds are those of latencies; of lower ones the least is the worst.
     pick = max if objective.bound.is_above else min
-    worst = None if any(each is None for each in windows) else pick(each for each in windows if each is not None)
+    known = [each.value for each in windows if each.value is not None]
+    worst = pick(known) if len(known) == len(windows) else None
     said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
-    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), {objective.text: worst}
+    said += [_too_few(objective, windows, thin)] if thin and not surely else []
+    said += [doubt] if doubt else []
+    return _Said(not broke, bool(doubt) or bool(thin and not surely), "; ".join(said)), {objective.text: worst}
+
+
+def _holds(objective: Objective, window: WindowFigure) -> bool:
+    return window.value is not None and objective.bound.holds(window.value)
+
+
+def _is_thin(objective: Objective, window: WindowFigure) -> bool:
+    """Whether a window has too few messages for its percentile; where messages were due and none came, none will."""
+    return 0 < window.messages < objective.needed_messages()
+
+
+def _too_few(objective: Objective, windows: Sequence[WindowFigure], thin: Sequence[WindowFigure]) -> str:
+    fewest, needed = min(each.messages for each in thin), objective.needed_messages()
+    seconds = (objective.window_seconds or 1) * len(windows)
+    longer = objective.longer_window(sum(each.messages for each in windows) / seconds)
+    what = f"{len(thin)} of {len(windows)} windows have too few messages, down to {whole(fewest)} of {whole(needed)}"
+    return f"{objective.text}: {what}; write a longer one, like {longer}"
 
 
 def _is_unbelieved(result: Result, path: str) -> bool:
     found = figure_of(result, path)
     return isinstance(found, FigureTrust) and found.trust == "not_believed"
-
-
-def windows_of(
-    folder: RunFolder, objectives: Sequence[Objective], measured_seconds: int
-) -> dict[str, list[float | None]]:
-    """The figure of each full window of the measure phase in ms, by the text of each objective over windows.
-
-    It is None for infinite, and for a window without messages although some were due. A window in which none were due
-    is left out. Raises AnalysisError where the tables cannot be read.
-    """
-    return {
-        each.text: _windows(folder, each, measured_seconds // each.window_seconds)
-        for each in objectives
-        if each.window_seconds is not None
-    }
-
-
-def _windows(folder: RunFolder, objective: Objective, count: int) -> list[float | None]:
-    length = objective.window_seconds or 1
-    figures = _maxima if objective.figure == "max" else _percentiles
-    found = figures(folder, objective, length, count)
-    wanted = found.keys() | _loaded(folder, length, count)
-    return [found.get(window) for window in range(count) if window in wanted]
-
-
-def _maxima(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
-    """The maximum of each window that has messages."""
-    found: dict[int, float | None] = {}
-    for row in rows_of(folder, "latency", metric=objective.metric, scope="window"):
-        window = row["second"] // length
-        if row["max_ms"] is not None and 0 <= window < count:
-            found[window] = max(found.get(window) or 0.0, row["max_ms"])
-    return found
-
-
-def _percentiles(folder: RunFolder, objective: Objective, length: int, count: int) -> dict[int, float | None]:
-    """The percentile of each window that has messages, None for infinite."""
-    rows = moving_percentiles(folder, objective.metric, [objective.figure], length, count * length)
-    ends = {row["second"] + 1: row[objective.figure] for row in rows}
-    return {end // length - 1: figure for end, figure in ends.items() if end % length == 0}
-
-
-def _loaded(folder: RunFolder, length: int, count: int) -> set[int]:
-    """The windows in which messages were due; all of them where there is no schedule."""
-    due = {row["second"]: row["due"] for row in rows_of(folder, "throughput", scope="window")}
-    if not any(due.values()):
-        return set(range(count))
-    return {second // length for second, messages in due.items() if messages}

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.text.quantities import parse_duration_ns, parse_rate_per_second
@@ -15,22 +13,28 @@ from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
 from streamgauge.experiments.paths import SearchFolder
-from streamgauge.experiments.search.objective import Objective, parse_objective, response_of, step_seconds
+from streamgauge.experiments.search.objective import (
+    Objective,
+    parse_objective,
+    response_of,
+    step_seconds,
+    thin_windows,
+)
 from streamgauge.experiments.search.record import RATE, SearchRecord
 from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find, largest_possible
 from streamgauge.experiments.search.words import shown_value
 from streamgauge.result.schema import figure_faults
+from streamgauge.runs.experiment.search.climb import staircase_of
+from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with, setting_text
 from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.written.paths import keys_of
-from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
 _MOST_RATE: Final = 10_000_000.0
 _MOST: Final = 1024.0
-_LIKE_CLIMB: Final = "Write e.g. --climb 'from: 50%, to: 110%, by: 1%, bound: unthrottled, retries: 2, finer: 0'"
 _PROBE: Final = ("load.rate=max", "phases.warmup=2s", "phases.measure=5s")
 """An unthrottled run, for a start."""
 
@@ -69,8 +73,8 @@ class SearchRequest:
     width: float
     step_seconds: float
     staircase: Staircase | None = None
-    note: str = ""
-    """What is done otherwise than by default."""
+    notes: tuple[str, ...] = ()
+    """What is done otherwise than by default, and what is known to be doubtful."""
 
     @property
     def is_whole(self) -> bool:
@@ -126,7 +130,9 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     least = _number(given.least, given.path, "--least", faults) or 1.0
     most = _number(given.most, given.path, "--most", faults) or (_MOST_RATE if given.path == RATE else _MOST)
     start = _number(given.start, given.path, "--start", faults)
-    staircase = _staircase(given, faults)
+    staircase = None if given.climb is None else staircase_of(given.climb, faults)
+    if given.climb is not None and (given.path != RATE or given.find != "largest" or given.start is not None):
+        faults.append(Fault("--climb", "climbs rates from a share of a bound", "Leave out --vary, --find and --start"))
     if first is not None and start is None and given.path != RATE:
         start = _current(first.scenario, given.path, faults)
     if first is not None and first.scenario.load is None:
@@ -145,7 +151,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     found.at(least)
     found = _within_reach(found, is_stated=given.most is not None)
     found.at(min(max(start or least, least), found.most))
-    return found
+    return _with_windows_told(found)
 
 
 def _within_reach(request: SearchRequest, *, is_stated: bool) -> SearchRequest:
@@ -162,7 +168,38 @@ def _within_reach(request: SearchRequest, *, is_stated: bool) -> SearchRequest:
         lambda value: not request.faults_at(value), request.least, request.most, whole=request.is_whole
     )
     note = f"searched up to {shown_value(most, request.path)}, as the scenario can have no more: {faults[0]}"
-    return replace(request, most=most, note=note)
+    return replace(request, most=most, notes=(note,))
+
+
+def _with_windows_told(request: SearchRequest) -> SearchRequest:
+    """The search with a note of windows that have too few messages at a rate that is known to be tried.
+
+    Raises BadInput where they have too few at every rate: all runs would be in doubt.
+    """
+    low, high = _known_rates(request)
+    if high is not None and (faults := thin_windows(request.objectives, high)):
+        raise BadInput(faults)
+    thin = [] if low is None else thin_windows(request.objectives, low)
+    told = (f"{fault.what}, so runs at such rates are doubtful. {fault.mend}" for fault in thin)
+    return replace(request, notes=(*request.notes, *told))
+
+
+def _known_rates(request: SearchRequest) -> tuple[float | None, float | None]:
+    """The lowest and the highest rate of messages that a search is known to try; None where nobody knows.
+
+    Several groups or a pipeline may make more messages out of those that are sent, and so may what is searched.
+    """
+    scenario, climb = request.first.scenario, request.staircase
+    groups = scenario.consume.groups if scenario.consume else 1
+    if groups > 1 or scenario.pipeline is not None or request.path.startswith("consume.groups"):
+        return None, None
+    if request.path != RATE:
+        rate = scenario.load.rate if scenario.load else None
+        return (rate, rate) if isinstance(rate, float) else (None, None)
+    if climb is not None and isinstance(climb.bound, float):
+        low, high = (min(climb.bound * share, request.most) for share in (climb.from_, climb.to))
+        return low, high
+    return request.start, request.most
 
 
 def recorded(request: SearchRequest) -> dict[str, Any]:
@@ -203,7 +240,7 @@ def resumed_search(
     }
     if options.bootstrap is None and options.client_config is None:
         options = replace(options, bootstrap=record.cluster)
-    source = record.scenario if scenario is None else scenario
+    source = record.scenario if scenario is None else of_shipped(scenario, {})[0]
     request = search_of(source, SearchOptions(**{**of_record, **given}), options)
     asked = json.loads(json.dumps(recorded(request), default=_plain))
     before = record.model_dump(mode="json", by_alias=True)
@@ -216,29 +253,6 @@ def resumed_search(
 
 def _plain(value: object) -> object:
     return value.document() if isinstance(value, Staircase) else str(value)
-
-
-def _staircase(given: SearchOptions, faults: Faults) -> Staircase | None:
-    """What `--climb` says; None where it is not given, or wrong."""
-    if given.climb is None:
-        return None
-    if given.path != RATE or given.find != "largest" or given.start is not None:
-        faults.append(Fault("--climb", "climbs rates from a share of a bound", "Leave out --vary, --find and --start"))
-    try:
-        return Staircase.model_validate(_mapping(given.climb) if isinstance(given.climb, str) else given.climb)
-    except YamlError as error:
-        faults.append(Fault("--climb", f"not valid YAML: {one_line(error.flaws[0].what)}", _LIKE_CLIMB))
-    except ValidationError as error:
-        for each in error.errors(include_url=False):
-            what = each["msg"].removeprefix("Value error, ")
-            faults.append(Fault(f"--climb {one_line('.'.join(map(str, each['loc'][:1])))}".strip(), what, _LIKE_CLIMB))
-    return None
-
-
-def _mapping(text: str) -> Any:
-    """What `from: 50%, by: 5%` says, with or without braces; nothing for `default`."""
-    inner = text.strip().removeprefix("{").removesuffix("}")
-    return read_yaml(f"{{{'' if inner.strip() == 'default' else inner}}}")
 
 
 def _parsed(parse: Any, text: str, where: str, faults: Faults, *more: Any) -> Any:

@@ -1,0 +1,29 @@
+"""Searches that come with the package: a scenario, its objectives, and how it is searched."""
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Final, TypeVar
+
+from streamgauge.scenario.written.yaml_text import read_yaml
+
+_SUFFIX: Final = ".yaml"
+_SEARCH: Final = "search"
+"""The key of a document that is searched, and not run in variants; its keys are those of SearchOptions."""
+_Scenario = TypeVar("_Scenario")
+
+
+def shipped_documents(*, searches: bool) -> dict[str, dict[str, Any]]:
+    """Name and document of every search that comes with the package, or of every other experiment."""
+    folder = resources.files("streamgauge.experiments") / "shipped"
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
+    read = {each.name.removesuffix(_SUFFIX): read_yaml(each.read_text(encoding="utf-8")) for each in files}
+    return {name: each for name, each in read.items() if (_SEARCH in each) is searches}
+
+
+def of_shipped(scenario: _Scenario, given: Mapping[str, Any]) -> tuple[_Scenario | str, dict[str, Any]]:
+    """Scenario and options of a search that comes with the package, and what is `given` of its options in their place.
+
+    Any other scenario is as it was.
+    """
+    found = shipped_documents(searches=True).get(scenario) if isinstance(scenario, str) else None
+    return (scenario, dict(given)) if found is None else (found["scenario"], {**found[_SEARCH], **given})
