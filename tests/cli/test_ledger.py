@@ -156,6 +156,35 @@ def test_a_message_of_a_retry_topic_tells_when_it_was_due(tmp_path: Path) -> Non
     assert told[1][1] == "delivery 2, from its retry topic"
 
 
+def test_the_broker_tells_when_it_appended_a_message(tmp_path: Path) -> None:
+    """Where the topic keeps that time, which is of the broker's clock, consumers found it; both groups found the same.
+
+    The producer died before it recorded the message: when it was due and sent, its stamp tells.
+    """
+    run = RunWriter(tmp_path / "appended")
+    row = {
+        "topic": 0,
+        "group": [0, 1],
+        "consumer": [0, 1],
+        "poll": 5,
+        "producer": 0,
+        "seq": 7,
+        "partition": 3,
+        "offset": 40,
+    }
+    times = {"due_ns": SECOND, "sent_ns": SECOND + MS, "append_ms": 1_002, "received_ns": SECOND + 4 * MS}
+    run.events("received", row | times | {"size_bytes": 100})
+    run.facts(wall_ns=0, monotonic_ns=0)
+
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+    told = [(each["event"], each["at_ns"] // MS, each["detail"]) for each in life["events"]]
+    assert told[:3] == [
+        ("due", 1_000, "as its stamp tells"), ("sent", 1_001, "as its stamp tells"),
+        ("appended", 1_002, "by the broker's clock, at test/3@40"),
+    ]  # fmt: skip
+    assert [event for event, *_ in told[3:]] == ["received", "received"]
+
+
 def test_a_message_of_another_run_is_found_by_its_offset(folder: RunFolder, tmp_path: Path) -> None:
     run = RunWriter(tmp_path / "foreign")
     row = {"topic": 0, "group": 0, "consumer": 1, "poll": [5], "partition": 3, "offset": 9, "received_ns": SECOND}

@@ -97,11 +97,14 @@ def rows_of_stamps(folder: RunFolder, stamps: Sequence[tuple[int, int]]) -> list
     each = ((pc.field("producer") == producer) & (pc.field("seq") == seq) for producer, seq in stamps)
     wanted = reduce(operator.or_, each)
     of_kinds = [event_rows(folder, kind, wanted) for kind in _OF_STAMP]
-    found = [
-        MessageRows(*([row for row in rows if (row["producer"], row["seq"]) == stamp] for rows in of_kinds))
-        for stamp in stamps
-    ]
+    found = [_of_stamp(of_kinds, stamp) for stamp in stamps]
     return _with_around(folder, [rows for rows in found if rows.sent or rows.received or rows.appended])
+
+
+def _of_stamp(of_kinds: Sequence[Sequence[Row]], stamp: tuple[int, int]) -> MessageRows:
+    mine = ([row for row in rows if (row["producer"], row["seq"]) == stamp] for rows in of_kinds)
+    sent, resends, received, appended, attempts = mine
+    return MessageRows(sent, resends, received, appended, attempts)
 
 
 def _with_around(folder: RunFolder, found: list[MessageRows]) -> list[MessageRows]:
