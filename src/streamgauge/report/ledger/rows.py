@@ -8,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import ParquetFileFormat
@@ -129,13 +130,32 @@ def _add_around(folder: RunFolder, rows: MessageRows) -> None:
     for topic, partition in sorted(lanes):
         lane = (pc.field("topic") == topic) & (pc.field("partition") == partition)
         rows.replicas += event_rows(folder, "replicas", lane)
-    for row in rows.received:
-        passed = (pc.field("topic") == row["topic"]) & (pc.field("partition") == row["partition"])
-        passed &= (pc.field("group") == row["group"]) & (pc.field("committed") > row["offset"])
-        since = row["processed_ns"] or row["received_ns"]
-        after = (pc.field("consumer") == row["consumer"]) & (pc.field("at_ns") >= since) & pc.field("error").is_null()
+    # A message that failed again and again was delivered often; each place and each consumer is looked up once.
+    for topic, partition, group, offset in sorted({_lane_of(row) for row in rows.received}):
+        passed = (pc.field("topic") == topic) & (pc.field("partition") == partition)
+        passed &= (pc.field("group") == group) & (pc.field("committed") > offset)
         rows.lag += filter(None, [first_row(folder, "lag", passed)])
-        rows.commits += filter(None, [first_row(folder, "commits", after)])
+    since: dict[int, list[int]] = {}
+    for row in rows.received:
+        since.setdefault(row["consumer"], []).append(row["processed_ns"] or row["received_ns"])
+    for consumer, times in since.items():
+        rows.commits += _next_commits(folder, consumer, times)
+
+
+def _lane_of(row: Row) -> tuple[int, int, int, int]:
+    return row["topic"], row["partition"], row["group"], row["offset"]
+
+
+def _next_commits(folder: RunFolder, consumer: int, since: Sequence[int]) -> list[Row]:
+    """The first commit of a consumer that did not fail, after each of these times."""
+    mine = (pc.field("consumer") == consumer) & (pc.field("at_ns") >= min(since))
+    tables = list(event_tables(folder, "commits", mine))
+    if not tables:
+        return []
+    table = pa.concat_tables(tables, promote_options="default").sort_by("at_ns")
+    table = table.filter(pc.field("error").is_null()) if "error" in table.column_names else table
+    places = np.searchsorted(table["at_ns"].to_numpy(), since)
+    return _with_nulls("commits", table.take(np.unique(places[places < len(table)])))
 
 
 def first_row(folder: RunFolder, kind: str, which: Any) -> Row | None:
