@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.ledger import rows as ledger_rows
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -154,6 +155,59 @@ def test_a_message_of_a_retry_topic_tells_when_it_was_due(tmp_path: Path) -> Non
     told = [(each["event"], each["detail"]) for each in life["events"]]
     assert [event for event, _ in told] == ["received", "due again", "received"]
     assert told[1][1] == "delivery 2, from its retry topic"
+
+
+def test_each_delivery_has_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next of its consumer that did not fail. However often a message came, commits are read once."""
+    run = RunWriter(tmp_path / "often")
+    often = [SECOND + 10 * at * MS for at in range(50)]
+    row = {"topic": 0, "group": 0, "consumer": 1, "poll": 5, "producer": 0, "seq": 7, "partition": 3, "offset": 40}
+    run.events("received", row | {"received_ns": often, "size_bytes": 100})
+    errors = [None, "x", None]
+    commit_ns = [often[0] - 1, often[9] + 1, often[9] + 2 * MS]
+    run.events("commits", {"consumer": 1, "at_ns": commit_ns, "asynchronous": False, "error": errors})
+    run.events("commits", {"consumer": 1, "at_ns": [often[20] + MS], "asynchronous": False}, part=1)
+    run.facts()
+    read, parts = list[str](), ledger_rows._parts
+
+    def noted(folder: RunFolder, kind: str) -> list[Path]:
+        read.append(kind)
+        return parts(folder, kind)
+
+    monkeypatch.setattr(ledger_rows, "_parts", noted)
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+    commits = [each["at_ns"] for each in life["events"] if each["event"] == "committed"]
+    assert commits == [often[9] + 2 * MS, often[20] + MS]
+    assert (read.count("commits"), read.count("lag")) == (1, 2)
+
+
+def test_the_broker_tells_when_it_appended_a_message(tmp_path: Path) -> None:
+    """Where the topic keeps that time, which is of the broker's clock, consumers found it; both groups found the same.
+
+    The producer died before it recorded the message: when it was due and sent, its stamp tells.
+    """
+    run = RunWriter(tmp_path / "appended")
+    row = {
+        "topic": 0,
+        "group": [0, 1],
+        "consumer": [0, 1],
+        "poll": 5,
+        "producer": 0,
+        "seq": 7,
+        "partition": 3,
+        "offset": 40,
+    }
+    times = {"due_ns": SECOND, "sent_ns": SECOND + MS, "append_ms": 1_002, "received_ns": SECOND + 4 * MS}
+    run.events("received", row | times | {"size_bytes": 100})
+    run.facts(wall_ns=0, monotonic_ns=0)
+
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+    told = [(each["event"], each["at_ns"] // MS, each["detail"]) for each in life["events"]]
+    assert told[:3] == [
+        ("due", 1_000, "as its stamp tells"), ("sent", 1_001, "as its stamp tells"),
+        ("appended", 1_002, "by the broker's clock, at test/3@40"),
+    ]  # fmt: skip
+    assert [event for event, *_ in told[3:]] == ["received", "received"]
 
 
 def test_a_message_of_another_run_is_found_by_its_offset(folder: RunFolder, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """All that a run folder has for people and their programs, written from result and tables; no broker, no Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
@@ -11,10 +11,12 @@ from streamgauge.report.assemble.result import assemble, keep_result
 from streamgauge.report.exports.csv_files import write_csv
 from streamgauge.report.exports.hlog import write_hlog
 from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.diagnostics.lives import LIVES
 from streamgauge.report.figures.drawing.figure import Row
 from streamgauge.report.figures.drawing.timeline import METRICS
 from streamgauge.report.figures.over_time import MOVING, MOVING_FIGURES
 from streamgauge.report.files import Unwritten, rows_of, table_file, whole
+from streamgauge.report.ledger.chosen import drawn_lives
 from streamgauge.report.moving import moving_percentiles
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import write_markdown
@@ -123,9 +125,12 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
                 found[name] = rows_of(folder, name, **wanted)
             except StreamgaugeError as error:
                 progress(str(error))
+    made: dict[str, Callable[[], list[Row]]] = {LIVES: lambda: drawn_lives(folder, found.get("latency", []))}
     if table_file(folder, LATENCY_BUCKETS.name).exists():
+        made[MOVING] = lambda: _moving(folder)
+    for name, make in made.items():
         try:
-            found[MOVING] = _moving(folder)
+            found[name] = make()
         except StreamgaugeError as error:
             progress(str(error))
     return found

@@ -17,7 +17,7 @@ from streamgauge.report.figures import (
     throughput,
 )
 from streamgauge.report.figures.compare import LabelledRun, burst_summary, burst_timeline
-from streamgauge.report.figures.diagnostics import client, machine, outages, partitions, redeliveries, trouble
+from streamgauge.report.figures.diagnostics import client, lives, machine, outages, partitions, redeliveries, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.theme import file_config, sized
 from streamgauge.report.figures.drawing.timeline import source_of
@@ -51,6 +51,7 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     redeliveries.deliveries,
     trouble.errors,
     trouble.problems,
+    lives.lives,
     trouble.rebalances,
     trouble.replication,
     trouble.followers,
@@ -85,6 +86,7 @@ FEW_HAVE: Final = frozenset(
         throughput.latency_by_step,
         redeliveries.deliveries,
         trouble.problems,
+        lives.lives,
         trouble.rebalances,
         trouble.replication,
         trouble.followers,

@@ -123,14 +123,13 @@ class _Teller:
     def _own(self) -> Iterator[LifeEvent]:
         for row in self.rows.sent:
             yield from self._sent(row)
+        if not self.rows.sent:
+            yield from self._stamped(self.rows.received)
         for row in self.rows.resends:
             yield self._event(row["at_ns"], "resend", f"attempt {row['attempt']} failed: {row['error']}")
         for row in self.rows.transactions:
             yield from self._transaction(row)
-        ahead_ns = self.facts.wall_ns - self.facts.monotonic_ns
-        for row in self.rows.appended:
-            at_ns = None if row["append_ms"] is None else row["append_ms"] * NS_PER_MS - ahead_ns
-            yield self._event(at_ns, "appended", f"it stands at {self._place(row)}")
+        yield from self._appended()
         for row in self.rows.received:
             yield from self._received(row)
         for row in self.rows.attempts:
@@ -140,6 +139,16 @@ class _Teller:
             yield self._event(row["at_ns"], "committed", f"the next commit of consumer-{row['consumer']}")
         for row in self.rows.lag:
             yield self._event(row["at_ns"], "covered", f"{self._group(row['group'])} had committed {row['committed']}")
+
+    def _appended(self) -> Iterator[LifeEvent]:
+        """Where it stands, and where consumers found it: the broker tells when, if the topic keeps that time."""
+        stands = {self._place(row) for row in self.rows.appended}
+        found = [row for row in self.rows.received if self._place(row) not in stands and row["append_ms"] is not None]
+        ahead_ns = self.facts.wall_ns - self.facts.monotonic_ns
+        for row in (*self.rows.appended, *found):
+            at_ns = None if row["append_ms"] is None else row["append_ms"] * NS_PER_MS - ahead_ns
+            where = "it stands at" if self._place(row) in stands else "by the broker's clock, at"
+            yield self._event(at_ns, "appended", f"{where} {self._place(row)}")
 
     def _transaction(self, row: Row) -> Iterator[LifeEvent]:
         number = f"{row['producer']}:{row['transaction']}"
@@ -167,6 +176,13 @@ class _Teller:
             yield self._event(row["acked_ns"], "acknowledged", place)
         else:
             yield self._event(row["acked_ns"], "failed", _fate(row))
+
+    def _stamped(self, received: Sequence[Row]) -> Iterator[LifeEvent]:
+        """What its stamp tells of a message that is not recorded as sent."""
+        for row in received:
+            for name, at_ns in (("due", row["due_ns"]), ("sent", row["sent_ns"])):
+                if at_ns is not None:
+                    yield self._event(at_ns, name, "as its stamp tells")
 
     def _leader(self, row: Row) -> str | None:
         """Who led its partition, by the last look before it was sent."""

@@ -1,18 +1,23 @@
 """The recorded rows of one message, without Spark: of each part only row groups that may hold them are read."""
 
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from pyarrow.dataset import ParquetFileFormat
+from pyarrow.fs import LocalFileSystem
 
 from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.events import EVENTS, is_of_kind
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.tables.schema import Schema
 
 Row = Mapping[str, Any]
 
@@ -69,33 +74,54 @@ def rows_of_message(folder: RunFolder, wanted: Wanted) -> list[MessageRows]:
     Raises AnalysisError where a part cannot be read.
     """
     if wanted.stamp:
-        found = [_of_stamp(folder, wanted.stamp)]
-    else:
-        topic, partition, offset = wanted.place or (0, 0, 0)
-        here = (pc.field("topic") == topic) & (pc.field("partition") == partition) & (pc.field("offset") == offset)
-        at = {kind: event_rows(folder, kind, here) for kind in ("sent", "received", "appended")}
-        rows = [row for each in at.values() for row in each]
-        stamps = {(row["producer"], row["seq"]) for row in rows if None not in (row["producer"], row["seq"])}
-        found = [_of_stamp(folder, stamp) for stamp in sorted(stamps)]
-        if rows and not stamps:
-            found = [MessageRows(received=at["received"], appended=at["appended"])]
-    found = [each for each in found if each.sent or each.received or each.appended]
-    for each in found:
-        _add_around(folder, each)
-    return found
+        return rows_of_stamps(folder, [wanted.stamp])
+    topic, partition, offset = wanted.place or (0, 0, 0)
+    here = (pc.field("topic") == topic) & (pc.field("partition") == partition) & (pc.field("offset") == offset)
+    at = {kind: event_rows(folder, kind, here) for kind in ("sent", "received", "appended")}
+    rows = [row for each in at.values() for row in each]
+    stamps = {(row["producer"], row["seq"]) for row in rows if None not in (row["producer"], row["seq"])}
+    if rows and not stamps:
+        return _with_around(folder, [MessageRows(received=at["received"], appended=at["appended"])])
+    return rows_of_stamps(folder, sorted(stamps))
 
 
 _OF_STAMP: Final = ("sent", "resends", "received", "appended", "attempts")
 
 
-def _of_stamp(folder: RunFolder, stamp: tuple[int, int]) -> MessageRows:
-    mine = (pc.field("producer") == stamp[0]) & (pc.field("seq") == stamp[1])
-    sent, resends, received, appended, attempts = (event_rows(folder, kind, mine) for kind in _OF_STAMP)
+def rows_of_stamps(folder: RunFolder, stamps: Sequence[tuple[int, int]]) -> list[MessageRows]:
+    """The rows of each of a few messages, in this order; those without any are left out.
+
+    Every part is looked at once, however many they are. Raises AnalysisError where a part cannot be read.
+    """
+    if not stamps:
+        return []
+    each = ((pc.field("producer") == producer) & (pc.field("seq") == seq) for producer, seq in stamps)
+    wanted = reduce(operator.or_, each)
+    of_kinds = [event_rows(folder, kind, wanted) for kind in _OF_STAMP]
+    found = [_of_stamp(of_kinds, stamp) for stamp in stamps]
+    return _with_around(folder, [rows for rows in found if rows.sent or rows.received or rows.appended])
+
+
+def _of_stamp(of_kinds: Sequence[Sequence[Row]], stamp: tuple[int, int]) -> MessageRows:
+    mine = ([row for row in rows if (row["producer"], row["seq"]) == stamp] for rows in of_kinds)
+    sent, resends, received, appended, attempts = mine
     return MessageRows(sent, resends, received, appended, attempts)
 
 
+def _with_around(folder: RunFolder, found: list[MessageRows]) -> list[MessageRows]:
+    """The same, with what tells of their transactions, leaders, commits and faults."""
+    if not found:
+        return []
+    log_read = first_row(folder, "lag", pc.field("moment") == "reread") is not None
+    faults = event_rows(folder, "faults", None)
+    for each in found:
+        _add_around(folder, each)
+        each.log_read, each.faults = log_read, faults
+    return found
+
+
 def _add_around(folder: RunFolder, rows: MessageRows) -> None:
-    """What tells of its transaction, leader, commits and faults."""
+    """What tells of its transaction, leader and commits."""
     numbers = {(row["producer"], row["transaction"]) for row in rows.sent if row["transaction"] is not None}
     for producer, number in numbers:
         which = (pc.field("producer") == producer) & (pc.field("transaction") == number)
@@ -104,15 +130,42 @@ def _add_around(folder: RunFolder, rows: MessageRows) -> None:
     for topic, partition in sorted(lanes):
         lane = (pc.field("topic") == topic) & (pc.field("partition") == partition)
         rows.replicas += event_rows(folder, "replicas", lane)
+    # A message that failed again and again was delivered often; each place and each consumer is looked up once.
+    for topic, partition, group, offset in sorted({_lane_of(row) for row in rows.received}):
+        passed = (pc.field("topic") == topic) & (pc.field("partition") == partition)
+        passed &= (pc.field("group") == group) & (pc.field("committed") > offset)
+        rows.lag += filter(None, [first_row(folder, "lag", passed)])
+    since: dict[int, list[int]] = {}
     for row in rows.received:
-        passed = (pc.field("topic") == row["topic"]) & (pc.field("partition") == row["partition"])
-        passed &= (pc.field("group") == row["group"]) & (pc.field("committed") > row["offset"])
-        rows.lag += event_rows(folder, "lag", passed)[:1]
-        since = row["processed_ns"] or row["received_ns"]
-        after = (pc.field("consumer") == row["consumer"]) & (pc.field("at_ns") >= since)
-        rows.commits += [each for each in event_rows(folder, "commits", after) if each["error"] is None][:1]
-    rows.log_read = bool(event_rows(folder, "lag", pc.field("moment") == "reread"))
-    rows.faults = event_rows(folder, "faults", None)
+        since.setdefault(row["consumer"], []).append(row["processed_ns"] or row["received_ns"])
+    for consumer, times in since.items():
+        rows.commits += _next_commits(folder, consumer, times)
+
+
+def _lane_of(row: Row) -> tuple[int, int, int, int]:
+    return row["topic"], row["partition"], row["group"], row["offset"]
+
+
+def _next_commits(folder: RunFolder, consumer: int, since: Sequence[int]) -> list[Row]:
+    """The first commit of a consumer that did not fail, after each of these times."""
+    mine = (pc.field("consumer") == consumer) & (pc.field("at_ns") >= min(since))
+    tables = list(event_tables(folder, "commits", mine))
+    if not tables:
+        return []
+    table = pa.concat_tables(tables, promote_options="default").sort_by("at_ns")
+    table = table.filter(pc.field("error").is_null()) if "error" in table.column_names else table
+    places = np.searchsorted(table["at_ns"].to_numpy(), since)
+    return _with_nulls("commits", table.take(np.unique(places[places < len(table)])))
+
+
+def first_row(folder: RunFolder, kind: str, which: Any) -> Row | None:
+    """The first row of a kind of event by its time `at_ns`, of those that are wanted.
+
+    Raises AnalysisError where a part cannot be read.
+    """
+    firsts = (table.sort_by("at_ns").slice(0, 1) for table in event_tables(folder, kind, which))
+    rows = (row for table in firsts for row in _with_nulls(kind, table))
+    return min(rows, key=lambda row: int(row["at_ns"]), default=None)
 
 
 def event_rows(folder: RunFolder, kind: str, which: Any) -> list[Row]:
@@ -120,28 +173,49 @@ def event_rows(folder: RunFolder, kind: str, which: Any) -> list[Row]:
 
     Raises AnalysisError where a part cannot be read.
     """
-    schema, rows = EVENTS[kind], list[Row]()
+    rows = [row for table in event_tables(folder, kind, which) for row in _with_nulls(kind, table)]
+    times = [name for name in EVENTS[kind].names if name in _TIMES]
+    return sorted(rows, key=lambda row: tuple(row[time] or 0 for time in times))
+
+
+def _with_nulls(kind: str, table: pa.Table) -> list[Row]:
+    nulls = dict.fromkeys(EVENTS[kind].names)
+    return [{**nulls, **row} for row in table.to_pylist()]
+
+
+def event_tables(folder: RunFolder, kind: str, which: Any, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """What is wanted of each part of a kind of event: its rows, and of these the columns, as far as it has them.
+
+    Raises AnalysisError where a part cannot be read.
+    """
     for path in _parts(folder, kind):
         try:
-            file = pq.ParquetFile(path)
-            names = file.schema_arrow.names
-            if names != schema.renamed(names) or not set(_columns(which)) <= set(names):
-                # Of an older version: its columns have other names, or were added since.
-                table = file.read()
-                table = table.rename_columns(schema.renamed(table.column_names))
-                if which is not None and not set(_columns(which)) <= set(table.column_names):
-                    continue
-                table = table if which is None else table.filter(which)
-            else:
-                table = pq.read_table(path, filters=which, partitioning=None)
+            table = _table_of(path, EVENTS[kind], which, columns)
         except (OSError, pa.ArrowException) as error:
             raise AnalysisError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-        rows += table.to_pylist()
-    nulls = dict.fromkeys(schema.names)
-    times = [column.name for column in schema.columns if column.name in _TIMES]
-    return sorted(({**nulls, **row} for row in rows), key=lambda row: tuple(row[time] or 0 for time in times))
+        if table is not None:
+            yield table
 
 
+def _table_of(path: Path, schema: Schema, which: Any, columns: Sequence[str] | None) -> pa.Table | None:
+    """What is wanted of one part; None where its statistics, or its columns, tell that this is nothing."""
+    part = _PARQUET.make_fragment(str(path), _FILES)
+    names = part.physical_schema.names
+    today = schema.renamed(names)
+    if not set(_columns(which)) <= set(today):
+        # Of an older version, which did not record what is asked for.
+        return None
+    shown = today if columns is None else [name for name in columns if name in today]
+    if names != today:
+        # Of an older version: its columns have other names.
+        table = part.to_table().rename_columns(today)
+        return (table if which is None else table.filter(which)).select(shown)
+    part = part if which is None else part.subset(which)
+    return part.to_table(filter=which, columns=shown) if part.num_row_groups else None
+
+
+_PARQUET: Final = ParquetFileFormat()
+_FILES: Final = LocalFileSystem()
 _TIMES: Final = frozenset({"at_ns", "received_ns", "sent_ns", "began_ns", "offset"})
 
 

@@ -23,7 +23,9 @@ _ROLES: Final = frozenset({"consumers", "producers"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class Annotation:
+    """Something that was done to a run, from one second to another: all at once that was done to several processes."""
+
     kind: str
     targets: tuple[str, ...]
     detail: str | None
@@ -31,15 +33,18 @@ class _Span:
     ends: float
 
     def row(self) -> Row:
-        return {"from": round(self.begins, 2), "to": round(self.ends, 2), "what": self._what()}
+        """As figures over time draw it."""
+        return {"from": round(self.begins, 2), "to": round(self.ends, 2), "what": self.what}
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """In words."""
         # What is said of several at once by their role needs no names: `delay 4ms`, `burst 15,000/s`.
         targets = [each for each in self.targets if each not in _ROLES]
         who = f"{len(targets)} processes" if len(targets) > MOST_TARGETS else listed(targets)
         return " ".join(filter(None, (self.kind, who, self.detail)))
 
-    def joins(self, other: "_Span") -> bool:
+    def joins(self, other: "Annotation") -> bool:
         """Whether the other is the same, done to somebody else."""
         near = abs(self.begins - other.begins) < TOGETHER_S and abs(self.ends - other.ends) < TOGETHER_S
         return near and (self.kind, self.detail) == (other.kind, other.detail)
@@ -50,7 +55,13 @@ def annotations_of(faults: Sequence[Row], first: float, last: float) -> list[Row
 
     What began before the run lasts from its `first` second on, what never ended to its `last`.
     """
-    together: list[_Span] = []
+    rows = [each.row() for each in annotated(faults, first, last)]
+    return [{**row, "level": level} for row, level in zip(rows, _levels(rows, last - first), strict=True)]
+
+
+def annotated(faults: Sequence[Row], first: float, last: float) -> list[Annotation]:
+    """The same, to the nanosecond."""
+    together: list[Annotation] = []
     for span in sorted(_spans(faults, first, last), key=lambda each: each.begins):
         place = next((at for at, known in enumerate(together) if known.joins(span)), None)
         if place is None:
@@ -58,8 +69,7 @@ def annotations_of(faults: Sequence[Row], first: float, last: float) -> list[Row
         else:
             known = together[place]
             together[place] = replace(known, targets=(*known.targets, *span.targets))
-    rows = [span.row() for span in together]
-    return [{**row, "level": level} for row, level in zip(rows, _levels(rows, last - first), strict=True)]
+    return together
 
 
 def _levels(rows: Sequence[Row], seconds: float) -> list[int]:
@@ -73,7 +83,7 @@ def _levels(rows: Sequence[Row], seconds: float) -> list[int]:
     return levels
 
 
-def _spans(faults: Sequence[Row], first: float, last: float) -> Iterator[_Span]:
+def _spans(faults: Sequence[Row], first: float, last: float) -> Iterator[Annotation]:
     begun: dict[tuple[str, str], Row] = {}
     done = sorted((row for row in faults if row["error"] is None), key=lambda row: float(row["second"]))
     for row in done:
@@ -90,7 +100,7 @@ def _spans(faults: Sequence[Row], first: float, last: float) -> Iterator[_Span]:
         yield _span(row, row, row["second"] if row["kind"] in INSTANT else last, first)
 
 
-def _span(row: Row, earlier: Row | None, ends: float, first: float) -> _Span:
+def _span(row: Row, earlier: Row | None, ends: float, first: float) -> Annotation:
     """From where it began, or from the begin of the run; what it was is told where it began."""
     begins = earlier["second"] if earlier else min(first, ends)
-    return _Span(row["kind"], (row["target"],), earlier["detail"] if earlier else None, begins, max(begins, ends))
+    return Annotation(row["kind"], (row["target"],), earlier["detail"] if earlier else None, begins, max(begins, ends))

@@ -28,6 +28,7 @@ _ABOUT: Final[Mapping[str, re.Pattern[str]]] = {
     "percentiles": _BOTH,
     "cdf": _BOTH,
     "heat": re.compile(rf"latency\.end_to_end\.response\.{_SHAPE}"),
+    "lives": re.compile(r"latency\.end_to_end\.\w+\.max_ms"),
     "lag": re.compile(r"lag\.(committed|position|outstanding)\.\w+"),
     "partition-lag": _COMMITTED,
     "lag-heat": _COMMITTED,

@@ -76,6 +76,7 @@ class Plot {
   /** Takes from the drawn marks what tooltips tell, so that no move of a pointer has to ask the library. */
   read() {
     this.lines = new Map();
+    this.labels = new Map();
     this.cells = [];
     const visit = mark => {
       const part = this.parts.get(mark.name);
@@ -88,6 +89,7 @@ class Plot {
       line.points.sort((one, other) => one.key - other.key);
       line.keys = line.points.map(point => point.key);
       line.keys.forEach(key => keys.add(key));
+      for (const {key, label} of line.points) if (label !== null) this.labels.set(key, label);
     }
     this.keys = [...keys].sort((one, other) => one - other);
     this.measure();
@@ -149,17 +151,20 @@ class Plot {
     return nearest(this.keys, this.scale?.invert ? this.scale.invert(x) : x);
   }
 
-  /** What stands at a key: a title, and each series with its value and unit. */
+  /** What stands at a key: a title, each series with its value and unit, and what was around. */
   told(key) {
-    let label = null;
-    const found = [];
+    const label = this.labels.get(key) ?? null, found = [];
     for (const {name, unit, points, keys, color} of this.lines.values()) {
       if (!points.length) continue;
       const point = points[nearest(keys, key)], near = Math.abs(point.key - key) <= this.tolerance(keys);
-      label ??= point.label;
-      found.push({name, unit, color, value: near || !this.isOverTime ? point.value : null});
+      // What has a name has no neighbours: a series may have several values there, or none.
+      const here = label === null ? [near || !this.isOverTime ? point : {value: null}] : points.filter(each => each.label === label);
+      found.push(...here.map(({value}) => ({name, unit, color, value})));
     }
-    return {title: label ?? (this.isOverTime ? secondWords(key) : `${shown(key)} ${unitOf(this.title)}`), found};
+    if (this.isDown) found.sort((one, other) => this.series.indexOf(one.name) - this.series.indexOf(other.name));
+    const around = this.isOverTime ? causesAt(key) : this.isDown ? this.cells.filter(cell => isAt(cell, key)).flatMap(toldBy) : [];
+    const title = label ?? (this.isOverTime ? secondWords(key) : `${shown(key)} ${unitOf(this.title)}`);
+    return {title, found, around: around.map(each => each.value ?? each)};
   }
 
   /** How far from a time a value may be and still be the value of that time. */
@@ -175,8 +180,7 @@ class Plot {
       return x >= x1 && x <= x2 && y >= y1 && y <= y2;
     });
     if (!cell) return null;
-    const tips = cell.part.tips ?? [];
-    return {title: "", found: tips.map(tip => ({name: tip.title ?? tip.field, unit: "", value: cell.item.datum[tip.field]}))};
+    return {title: "", found: toldBy(cell)};
   }
 
   /** The title of the horizontal axis. */
@@ -207,6 +211,12 @@ class Plot {
     this.measure();
   }
 }
+
+/** What a cell tells, by its tooltip. */
+const toldBy = ({item, part}) => (part.tips ?? []).map(tip => ({name: tip.title ?? tip.field, unit: "", value: item.datum[tip.field]}));
+
+/** Whether a cell of a chart that lies on its side is in the lane of a key. */
+const isAt = ({item}, key) => item.bounds.y1 <= key && key <= item.bounds.y2;
 
 /** The unit in an axis title: what follows its last comma, or all of it. */
 const unitOf = title => (Array.isArray(title) ? title.join(" ") : title).split(", ").at(-1);

@@ -77,7 +77,7 @@ function showSwitches(plot) {
   for (const set of place.children) set.firstChild.classList.add("unseen");
 }
 
-const SIGNS = {"triangle-up": "▲", "triangle-down": "▼", square: "■", circle: "●", diamond: "◆", cross: "✚"};
+const SIGNS = {"triangle-up": "▲", "triangle-down": "▼", "triangle-right": "▶", square: "■", circle: "●", diamond: "◆", cross: "✚"};
 
 /** The sign of an entry: a line with its colour and dash, or a shape. */
 function signOf({color, dash, shape, mark}) {

@@ -77,7 +77,7 @@ function lookAt(plot, clientX, clientY) {
   const index = plot.at(Math.min(Math.max(x, 0), plot.width), y);
   if (index >= 0) {
     const told = point(plot, index);
-    showTip(told, plot.isOverTime ? causesAt(plot.keys[index]) : [], clientX, clientY);
+    showTip(told, told.around, clientX, clientY);
     return;
   }
   const cell = plot.cellAt(x, y);
@@ -90,10 +90,9 @@ function lookAt(plot, clientX, clientY) {
 function say(plot) {
   const told = point(plot, plot.index), key = plot.keys[plot.index], box = plot.place.getBoundingClientRect();
   const x = plot.isDown ? box.left + plot.left : box.left + plot.left + plot.pixel(key);
-  const causes = plot.isOverTime ? causesAt(key) : [];
-  showTip(told, causes, x, box.top + plot.top + 8);
+  showTip(told, told.around, x, box.top + plot.top + 8);
   const values = told.found.map(({name, value, unit}) => `${name} ${value === null ? "not known" : `${shown(value)} ${unit}`}`);
-  spoken.textContent = [told.title, ...values, ...causes].join("; ");
+  spoken.textContent = [told.title, ...values, ...told.around].join("; ");
 }
 
 /** The second at a place of the screen, within what is shown. */
