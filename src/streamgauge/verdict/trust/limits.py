@@ -40,6 +40,19 @@ def of_latency(value_ms: float, low_ms: float, high_ms: float) -> Trust:
     return "not_believed" if high_ms > DOUBTED_FACTOR * low_ms and width > DOUBTED_MS else "bounded"
 
 
+def of_stamped(value_ms: float, low_ms: float, high_ms: float, resolution_ms: float) -> Trust:
+    """The trust in a latency since a time that is rounded down by up to `resolution_ms`.
+
+    What the rounding makes of it is known at both ends: by itself it leaves nothing worse than bounded, however short
+    the latency is.
+    """
+    trust = of_latency(value_ms, low_ms, high_ms)
+    if trust != "not_believed":
+        return trust
+    without = of_latency(value_ms, min(low_ms + resolution_ms, value_ms), high_ms)
+    return "not_believed" if without == "not_believed" else "bounded"
+
+
 def of_rate(value: float, low: float, high: float) -> Trust:
     """The trust in a rate, or in a number of messages that was sampled."""
     width = high - low
