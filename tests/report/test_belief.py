@@ -137,6 +137,17 @@ def test_a_verdict_that_was_narrowed_says_so() -> None:
     assert belief.parts(result({}, judge_by=["delivery", "throughput"])) == {"Judged by": "delivery and throughput"}
 
 
+def test_a_verdict_that_was_narrowed_to_what_is_not_there_says_so() -> None:
+    """That is why the run is not valid."""
+    trust = {"delivery.lost": figure("believed")}
+
+    assert belief.parts(result(trust, judge_by=["throughputs"])) == {
+        "Judged by": "throughputs; the run has no figure of this name, so it is not valid: throughputs"
+    }
+    judged = belief.parts(result(trust, judge_by=["lags", "delivery", "rates"]))["Judged by"]
+    assert judged.endswith("the run has no figures of these names, so it is not valid: lags and rates")
+
+
 @pytest.mark.parametrize(
     ("valid", "state", "said"),
     [

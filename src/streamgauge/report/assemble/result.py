@@ -150,7 +150,7 @@ def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSe
         return VerdictSection(valid=None, checks=shown)
     judge_by = run.profile.judge_by
     named = used(trust, run.profile.expect, judge_by)
-    found = state(trust, named, checks)
+    found = state(trust, named, judge_by)
     return VerdictSection(
         valid=found != "not_valid",
         state=found,
