@@ -60,7 +60,8 @@ def _seconds() -> Iterable[tuple[str, str]]:
         f"its threads waited for a core for at least {limits.STARVED_SHARE:.0%} of it, and longer than the process ran"
     )
     yield "a broker, a pipeline, or the Kafka client of a worker had too little CPU", waited
-    yield "all processes stood still", f"no worker polled, and no sample was taken, for {limits.FROZEN_MS:g} ms"
+    frozen = f"no worker polled for {limits.FROZEN_MS:g} ms, and a sample was late by as much"
+    yield "all processes stood still", frozen
     yield "a CPU quota stopped the broker", f"its threads were stopped for at least {limits.THROTTLED_SHARE:.0%}"
 
 

@@ -5,8 +5,9 @@ system would have done.
 """
 
 from collections.abc import Sequence
+from statistics import median
 
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.verdict.evidence import Evidence, Row, largest
 from streamgauge.verdict.trust import limits
@@ -46,7 +47,14 @@ def _longest_gap(run: Evidence, role: str) -> float:
 
 
 def _frozen(run: Evidence) -> list[Row]:
-    late = [row for row in looks(run, "host") if row["duration_ns"] >= NS_PER_SECOND + limits.FROZEN_MS * NS_PER_MS]
+    """The intervals whose sample was late while no worker polled.
+
+    The sampler looks at regular times, so that the median of its intervals is what it was to keep to: half a second, in
+    older runs a whole one. What stood still between two looks, and for no longer, has made none of them late.
+    """
+    seen = looks(run, "host")
+    usual_ns = median(row["duration_ns"] for row in seen) if seen else 0
+    late = [row for row in seen if row["duration_ns"] >= usual_ns + limits.FROZEN_MS * NS_PER_MS]
     polls = _pollers(run)
     return [row for row in late if _is_frozen([each for each in polls if _meets(each, row)])]
 
@@ -54,11 +62,13 @@ def _frozen(run: Evidence) -> list[Row]:
 def _pollers(run: Evidence) -> list[Row]:
     """Samples of processes that poll all the time: producers, or consumers where nobody sends.
 
-    Consumers that are slow on purpose leave gaps that say nothing.
+    Consumers that are slow on purpose leave gaps that say nothing, and so do processes that the scenario stopped.
     """
     if run.sends:
-        return looks(run, "producer")
-    return [] if run.is_held_back else looks(run, "consumer")
+        found = looks(run, "producer")
+    else:
+        found = [] if run.is_held_back else looks(run, "consumer")
+    return [row for row in found if not run.is_stopped(row)]
 
 
 def _is_frozen(polls: Sequence[Row]) -> bool:
