@@ -64,11 +64,9 @@ def _pollers(run: Evidence) -> list[Row]:
 
     Consumers that are slow on purpose leave gaps that say nothing, and so do processes that the scenario stopped.
     """
-    if run.sends:
-        found = looks(run, "producer")
-    else:
-        found = [] if run.is_held_back else looks(run, "consumer")
-    return [row for row in found if not run.is_stopped(row)]
+    if not run.sends and run.is_held_back:
+        return []
+    return [row for row in looks(run, "producer" if run.sends else "consumer") if not run.is_stopped(row)]
 
 
 def _is_frozen(polls: Sequence[Row]) -> bool:
