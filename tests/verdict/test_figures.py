@@ -7,12 +7,16 @@ from tests.verdict.test_verdict import Run
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import CalibrationFacts, RunFacts
+from streamgauge.result.model.delivery import DeliveryCounts, DeliverySection
 from streamgauge.result.model.latency import DeliveredPercentiles, LatencyFigures, LatencyPair, LatencySection
 from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
 from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection, RecoveryScore
+from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust, Trust
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust.calibrated import floor
+from streamgauge.verdict.trust.figures.counts import counts as counts_of
+from streamgauge.verdict.trust.figures.counts import rates as rates_of
 from streamgauge.verdict.trust.figures.latencies import latencies, stages
 from streamgauge.verdict.trust.figures.pressure import lags
 from streamgauge.verdict.trust.figures.recovered import recoveries
@@ -244,6 +248,42 @@ def test_a_recovery_without_low_ends_says_why(tables: Any, because: str) -> None
     for name in ("p99_before_ms", "p99_during_ms", "p99_after_ms", "latency_debt_ms_s"):
         assert found[f"recovery.0.{name}"].trust == "not_believed"
         assert because in found[f"recovery.0.{name}"].because[0]
+
+
+def sent(rate: float, unknown: int | None, scenario: Row | None = None) -> dict[str, FigureTrust]:
+    """The companions of rates and counts of ten seconds, in which a producer died before it had reported so many."""
+    rates = {f"{name}_per_second": rate for name in ("sent", "acked", "received")}
+    sizes = {"sent_mb_per_second": rate / 1_000, "received_mb_per_second": 9.0, "processed_per_second": None}
+    throughput = ThroughputSection.model_construct(None, **rates, **sizes, measured_seconds=10.0)
+    counts: Row = {"sent": 95_000, "acked": 95_000, "failed": 0, "received": 95_000, "fate_unknown": unknown}
+    nothing = dict.fromkeys(DeliveryCounts.model_fields) | counts
+    measure = DeliveryCounts.model_construct(None, **nothing)
+    delivery = DeliverySection.model_construct(None, **nothing, measure=measure, groups=[])
+    run = evidence(scenario)
+    return {**dict(rates_of(run, throughput, delivery)), **dict(counts_of(run, delivery))}
+
+
+@pytest.mark.parametrize(
+    ("unknown", "high", "trust"),
+    [(5_000, 10_000, "bounded"), (900, 9_590, "believed"), (0, 9_500, "believed"), (None, 9_500, "believed")],
+)
+def test_what_a_dead_producer_did_not_report_may_have_been_sent(unknown: int | None, high: float, trust: Trust) -> None:
+    """And acknowledged; what was received is known all the same."""
+    found = sent(9_500, unknown)
+
+    for name in ("sent", "acked"):
+        assert ends(found[f"throughput.{name}_per_second"]) == (9_500, pytest.approx(high), trust)
+        assert (found[f"delivery.{name}"].low, found[f"delivery.{name}"].high) == (95_000, 95_000 + (unknown or 0))
+    assert found["throughput.sent_mb_per_second"].high == pytest.approx(high / 1_000)
+    assert ends(found["throughput.received_per_second"]) == (9_500, 9_500, "believed")
+    assert found["delivery.received"].high == 95_000
+    assert found["throughput.sent_per_second"].because == (
+        ["the fate of 5,000 messages is unknown"] if trust == "bounded" else []
+    )
+
+
+def test_a_rate_that_follows_the_answers_has_no_high_end_whatever_is_unknown() -> None:
+    assert ends(sent(9_500, 5_000, {"load": {"rate": "max"}})["throughput.sent_per_second"]) == (9_500, None, "bounded")
 
 
 def acks(

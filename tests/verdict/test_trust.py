@@ -12,7 +12,7 @@ from streamgauge.verdict import RULES, Check
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.expectations import expectations
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import TAKES, taken
+from streamgauge.verdict.trust.causes import TAKES, UNKNOWN_TAKES, taken
 from streamgauge.verdict.trust.parts import State, state, used
 
 Row = dict[str, Any]
@@ -67,6 +67,7 @@ def test_what_a_check_takes_belongs_to_a_check() -> None:
     of_instrument = {rule.name for rule in RULES if "instrument" in rule.about}
 
     assert set(TAKES) <= of_instrument
+    assert set(TAKES) >= UNKNOWN_TAKES
 
 
 def figure(trust: Trust = "believed", value: float = 5, low: float | None = 5, high: float | None = 5) -> FigureTrust:
@@ -120,6 +121,14 @@ def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
         pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
         pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
         pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
+        pytest.param(
+            check("controller", "unknown"), "throughput.sent_per_second", True, id="nobody knows, and no bound"
+        ),
+        pytest.param(check("controller", "unknown"), "delivery.lost", False, id="and that is all it takes"),
+        pytest.param(check("wall_clock", "unknown"), "latency.ack.service.p50_ms", False, id="there is no such figure"),
+        pytest.param(check("rate", "unknown"), "throughput.sent_per_second", False, id="its figures have bounds"),
+        pytest.param(check("start_transient", "unknown"), "latency.ack.service.p99_ms", False, id="a short run"),
+        pytest.param(check("undecided", "unknown"), "delivery.lost", False, id="counts have both ends"),
     ],
 )
 def test_a_failing_check_takes_the_figures_that_it_names(failed: Check, path: str, is_taken: bool) -> None:

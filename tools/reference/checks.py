@@ -6,10 +6,11 @@ import sys
 from collections import ChainMap
 from collections.abc import Iterable
 
+from streamgauge.domain.text.numbers import listed
 from streamgauge.verdict import RULES, evidence
 from streamgauge.verdict.rule import Rule
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import TAKES, Taken
+from streamgauge.verdict.trust.causes import TAKES, UNKNOWN_TAKES, Taken
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
@@ -51,7 +52,9 @@ def _trust() -> Iterable[str]:
     waits = f"Limits for single seconds of the measure phase. A wait for a core is told from {told}."
     yield waits.replace("%", " %")
     yield table(("what", "in a second in which"), [[cell.replace("%", " %") for cell in row] for row in _seconds()])
-    yield "What a check takes if it fails because of the instrument. A check that is not listed takes all figures."
+    unknown = f"{listed([code(name) for name in sorted(UNKNOWN_TAKES)])} take the same if they are unknown"
+    failed = "What a check takes if it fails because of the instrument. A check that is not listed takes all figures"
+    yield f"{failed}; {unknown}."
     yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])
 
 
