@@ -58,6 +58,21 @@ def test_a_rate_is_believed_within_a_hundredth(low: float, high: float, trust: T
     assert limits.of_rate(1_000, low, high) == trust
 
 
+@pytest.mark.parametrize(
+    ("value", "off", "trust"),
+    [
+        pytest.param(10, 10, "believed", id="a few messages"),
+        pytest.param(10, 11, "bounded", id="more than a few: the ends say more than the number"),
+        pytest.param(10, 100, "bounded", id="some"),
+        pytest.param(10, 101, "not_believed", id="more than some"),
+        pytest.param(100_000, 500, "believed", id="a hundredth"),
+        pytest.param(100_000, 5_000, "bounded", id="a tenth"),
+    ],
+)
+def test_a_lag_is_believed_within_a_hundredth_or_a_few_messages(value: float, off: float, trust: Trust) -> None:
+    assert limits.of_lag(value, max(0.0, value - off), value + off) == trust
+
+
 def test_a_count_is_exact_or_both_ends_are_known() -> None:
     assert (limits.of_count(5, 5), limits.of_count(5, 9)) == ("believed", "bounded")
 

@@ -192,6 +192,34 @@ def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], 
     assert set(unbounded.of_counts(run(*looks))) == doubted
 
 
+def test_messages_that_came_to_another_consumer_have_no_bound_for_how_long_that_took() -> None:
+    """Those of the seconds without polls, whose partitions went to another. Acknowledgements do not wait for it."""
+    (found,) = unbounded.of_latency(run(look("consumer", 8.0, poll_gap_ms=46_000.0)))
+
+    assert found.share == pytest.approx(0.8)
+    assert found.takes("latency.end_to_end.response.p50_ms")
+    assert not found.takes("latency.ack.response.p99_ms")
+    assert "lost" not in found.because
+    assert "second 0 to 8; 80 % of the messages" in found.because
+    assert unbounded.of_latency(run(look("consumer", 8.0, poll_gap_ms=44_000.0))) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "told"),
+    [
+        ({"rate": "1k/s"}, None),
+        ({"rate": "1k/s", "flush": 16}, "the interval holds only the largest of these delays"),
+        ({"rate": "1k/s", "transactions": {"messages": 100}}, "the interval holds only the largest of these delays"),
+        ({"rate": "closed"}, "another generator would have sent another load"),
+        ({"rate": "max", "transactions": {"messages": 100}}, "another generator would have sent another load"),
+    ],
+)
+def test_a_load_that_waits_for_reports_is_this_generators(load: dict[str, Any], told: str | None) -> None:
+    found = place.of_load(run(scenario={"load": load}))
+
+    assert found is told is None or (told or "") in (found or "")
+
+
 def test_how_much_a_waiting_broker_can_explain_is_said() -> None:
     def waiting(share: float | None) -> str | None:
         return place.of_run(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))

@@ -45,14 +45,14 @@ def _trust() -> Iterable[str]:
         ("latency", latency, doubted),
         ("rate", f"up to {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
         ("count", "exact", "no bound is known"),
-        ("lag", lag, f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
+        ("lag", lag, f"above {limits.SOME_MESSAGES:g} messages and {limits.RATE_DOUBTED_SHARE:.0%}"),
     ]
     yield table(("figure", "believed", "not believed"), [[cell.replace("%", " %") for cell in row] for row in rows])
     told = f"{limits.TOLD_SHARE:.1%} of the time on, of workers from {limits.TOLD_WORKERS_SHARE:.0%} on"
     waits = f"Limits for single seconds of the measure phase. A wait for a core is told from {told}."
     yield waits.replace("%", " %")
     yield table(("what", "in a second in which"), [[cell.replace("%", " %") for cell in row] for row in _seconds()])
-    unknown = f"{listed([code(name) for name in sorted(UNKNOWN_TAKES)])} take the same if they are unknown"
+    unknown = f"also if it is unknown: {listed([code(name) for name in sorted(UNKNOWN_TAKES)])}"
     failed = "What a check takes if it fails because of the instrument. A check that is not listed takes all figures"
     yield f"{failed}; {unknown}."
     yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])

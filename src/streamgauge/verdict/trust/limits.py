@@ -16,8 +16,11 @@ RATE_SHARE: Final = 0.01
 """A rate is believed if its interval is narrower than this share of it."""
 RATE_DOUBTED_SHARE: Final = 0.10
 """It is not believed if it is wider than this."""
-FEW_MESSAGES: Final = 100.0
-"""A lag is also believed if it is off by no more messages than this."""
+FEW_MESSAGES: Final = 10.0
+"""A lag is also believed if it is off by no more messages than this: fewer than one request usually holds."""
+SOME_MESSAGES: Final = 100.0
+"""It is bounded at worst if it is off by no more than this: both ends are known, and near each other for a lag. Where
+10 may be 0 or 110, the ends say something that the number alone does not."""
 STARVED_SHARE: Final = 0.5
 """A process is starved in a second in which its threads waited for a core for so much of the time, and longer than the
 process ran."""
@@ -68,4 +71,6 @@ def of_count(low: float, high: float) -> Trust:
 
 def of_lag(value: float, low: float, high: float) -> Trust:
     """The trust in a lag that was sampled, in messages."""
-    return "believed" if max(value - low, high - value) <= FEW_MESSAGES else of_rate(value, low, high)
+    off = max(value - low, high - value)
+    trust = "believed" if off <= max(FEW_MESSAGES, RATE_SHARE * abs(value)) else of_rate(value, low, high)
+    return "bounded" if trust == "not_believed" and off <= SOME_MESSAGES else trust

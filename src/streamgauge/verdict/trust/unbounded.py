@@ -11,13 +11,20 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.verdict.evidence import Evidence, Row, largest
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
+from streamgauge.verdict.trust.seconds import RECEIVED, Seconds, looks, seconds
 
 
 def of_latency(run: Evidence) -> list[Seconds]:
-    """Seconds that leave latency without a bound."""
-    rows = _frozen(run)
-    return [seconds(run, "all processes stood still together", rows)] if rows else []
+    """Seconds that leave latency without a bound.
+
+    A consumer that is silent for too long loses its partitions. Its own wait is in the bounds of messages; how long
+    they waited for the consumer that got them instead is the instrument's doing as well, and in none.
+    """
+    found = [seconds(run, "all processes stood still together", rows)] if (rows := _frozen(run)) else []
+    if silent := _silent(run):
+        because = "a consumer did not poll for longer than it may without losing its partitions"
+        found.append(seconds(run, because, silent, RECEIVED))
+    return found
 
 
 def of_counts(run: Evidence) -> dict[str, str]:
@@ -38,6 +45,17 @@ def of_counts(run: Evidence) -> dict[str, str]:
         )
         found["duplicate_consumer"] = because
     return found
+
+
+def _silent(run: Evidence) -> list[Row]:
+    """Intervals from the begin of each gap of a consumer's own by which it lost its partitions until it was told."""
+    silence_ms = run.profile.consume.longest_silence_ms if run.profile.consume else None
+    gaps = [(row, row.get("poll_gap_ms") or 0.0) for row in looks(run, "consumer") if not run.is_stopped(row)]
+    return [
+        {**row, "duration_ns": row["duration_ns"] + round(gap_ms * NS_PER_MS)}
+        for row, gap_ms in gaps
+        if silence_ms and gap_ms > silence_ms
+    ]
 
 
 def _longest_gap(run: Evidence, role: str) -> float:
