@@ -136,11 +136,9 @@ def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
         pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
         pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
         pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
-        pytest.param(
-            check("controller", "unknown"), "throughput.sent_per_second", True, id="nobody knows, and no bound"
-        ),
-        pytest.param(check("controller", "unknown"), "delivery.lost", False, id="and that is all it takes"),
-        pytest.param(check("wall_clock", "unknown"), "latency.ack.service.p50_ms", False, id="there is no such figure"),
+        pytest.param(check("wall_clock", "unknown"), "pipeline.stages.2.p50_ms", True, id="nobody knows, and no bound"),
+        pytest.param(check("wall_clock", "unknown"), "delivery.lost", False, id="and that is all it takes"),
+        pytest.param(check("controller", "unknown"), "throughput.sent_per_second", False, id="the ending takes all"),
         pytest.param(check("rate", "unknown"), "throughput.sent_per_second", False, id="its figures have bounds"),
         pytest.param(check("start_transient", "unknown"), "latency.ack.service.p99_ms", False, id="a short run"),
         pytest.param(check("undecided", "unknown"), "delivery.lost", False, id="counts have both ends"),

@@ -66,9 +66,9 @@ UNKNOWN_TAKES: Final = frozenset({"wall_clock"})
 """Checks that take the same when they are unknown: nothing else says how far their figures may be off.
 
 Others that can be unknown are about figures that have bounds, which decide, as those of `schedule` and `rate`; about
-figures that are missing then, too, as those of `lag_samples`; never fail, as `undecided`; are unknown only where another
-check fails, as `controller` in a run that was killed; or are unknown in runs that are short, on machines that do not
-count something, or beside brokers of others, and take nothing there.
+figures that are missing then, too, as those of `lag_samples`; never fail, as `undecided`; or are unknown only where
+another fails, as `controller` in a run that was killed. The rest are unknown in runs that are short, on machines that
+do not count something, or beside brokers of others, and take nothing there.
 """
 _SUBJECTS: Final[Mapping[str, Callable[[Profile], bool]]] = {
     "connections.": lambda profile: bool(profile.connections),
