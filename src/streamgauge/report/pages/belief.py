@@ -39,9 +39,11 @@ _FAMILIES: Final = {
     "connections": "connections",
     "lag": "lag",
     "recovery": "recovery",
+    "steps": "steps",
+    "redelivery": "redelivery",
 }
 """Figures that are told together, by how their paths begin."""
-_PARTS: Final = re.compile(r"^(delivery|lag|recovery)\.(?:measure|groups\.\d+|\d+)\.")
+_PARTS: Final = re.compile(r"^(delivery|lag|recovery|steps)\.(?:measure|groups\.\d+|\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run, and those of all recoveries together."""
 _POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
 """Polls by message are told with polls."""

@@ -26,13 +26,19 @@ CONNECTION_FIGURES: Final = (".per_second", ".made", ".failed", ".p50_ms", ".p99
 """What is used of connections in a run that has no latency of messages: nothing is sent there."""
 
 
+def main_of(figures: Iterable[str]) -> str | None:
+    """The latency that is used; None of a run that has none of messages."""
+    paths = list(figures)
+    return next((main for main in MAIN if any(path.startswith(f"{main}.") for path in paths)), None)
+
+
 def used(figures: Mapping[str, FigureTrust], named: Iterable[str], judge_by: Sequence[str]) -> list[str]:
     """The paths of the figures that the verdict is about, in the order of the result.
 
     Always rates, delivery, and p50 and p99 of the main latency, or rates and latencies of connections where there is
     none, and what expectations name (`named`). Only `judge_by` of the scenario narrows this: paths, or how they begin.
     """
-    main = next((path for path in MAIN if any(each.startswith(f"{path}.") for each in figures)), None)
+    main = main_of(figures)
     wanted = {*ALWAYS, *map(current_path, named), *(f"{main}.{name}" for name in MAIN_FIGURES)}
     if judge_by:
         return [path for path in figures if is_named(path, judge_by)]
