@@ -10,13 +10,14 @@ from streamgauge.report.assemble.result import assemble
 from streamgauge.report.exports.openmetrics import openmetrics_text
 from streamgauge.result.model.trust import FigureTrust
 
+families_of: Any = text_string_to_metric_families
 P99 = {"path": "end_to_end", "kind": "response", "quantile": "0.99"}
 
 
 def samples(make: Make, *changes: Any) -> dict[str, list[tuple[dict[str, str], float]]]:
     """Labels and values by the name of a sample, as a parser of the format reads them."""
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
-    for family in text_string_to_metric_families(openmetrics_text(assemble(make(*changes)), "VALID")):
+    for family in families_of(openmetrics_text(assemble(make(*changes)), "VALID")):
         for each in family.samples:
             found.setdefault(each.name, []).append((each.labels, each.value))
     return found

@@ -55,7 +55,8 @@ def test_a_latency_that_is_not_believed_of_the_run_is_not_believed_of_a_step(mak
     assert (one.trust, one.low, one.high, one.value) == ("not_believed", None, None, 6.0)
     assert one.because == whole.because
     assert "steps.0.response.count" not in made.trust
-    (first, other) = made.steps or ()
+    assert made.steps
+    first, other = made.steps
     assert [(each.path, each.passed, each.decided) for each in first.expectations] == [
         (P99, False, False),
         ("throughput.acked_per_second", True, True),

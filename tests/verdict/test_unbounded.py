@@ -202,6 +202,8 @@ def test_messages_that_came_to_another_consumer_have_no_bound_for_how_long_that_
     assert "lost" not in found.because
     assert "second 0 to 8; 80 % of the messages" in found.because
     assert unbounded.of_latency(run(look("consumer", 8.0, poll_gap_ms=44_000.0))) == []
+    slow_on_purpose = run(look("consumer", 8.0, poll_gap_ms=46_000.0), scenario=SLOW)
+    assert unbounded.of_latency(slow_on_purpose) == []
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def _fault(where: str, path: str) -> Fault | None:
     section = path.partition(".")[0]
     if section not in SECTIONS:
         close = difflib.get_close_matches(section, SECTIONS, n=1)
-        mend = f"Did you mean `{close[0]}`?" if close else f"Write one of {listed(SECTIONS)}, or a path below it"
+        mend = f"Did you mean `{close[0]}`?" if close else f"Write one of {listed([*SECTIONS])}, or a path below it"
         return Fault(where, f"{one_line(path)}: has no interval to judge by", mend)
     if any(exemption(each) is None for each in numbers):
         return None

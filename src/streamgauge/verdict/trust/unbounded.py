@@ -48,8 +48,11 @@ def of_counts(run: Evidence) -> dict[str, str]:
 
 
 def _silent(run: Evidence) -> list[Row]:
-    """Intervals from the begin of each gap of a consumer's own by which it lost its partitions until it was told."""
-    silence_ms = run.profile.consume.longest_silence_ms if run.profile.consume else None
+    """Intervals from the begin of each gap of a consumer's own by which it lost its partitions until it was told.
+
+    Of a consumer that is slow on purpose a gap may be what it was to do.
+    """
+    silence_ms = run.profile.consume.longest_silence_ms if run.profile.consume and not run.is_held_back else None
     gaps = [(row, row.get("poll_gap_ms") or 0.0) for row in looks(run, "consumer") if not run.is_stopped(row)]
     return [
         {**row, "duration_ns": row["duration_ns"] + round(gap_ms * NS_PER_MS)}
