@@ -268,6 +268,11 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nseed: -1\n", ("seed: -1: should be greater than or equal to 0",)),
     ("name: x\nseed: 1.5\n", ("seed: 1.5: should be a whole number",)),
     (f"name: x\nseed: {1 << 63}\n", ("seed: 9223372036854775808: should be less than 9223372036854775808",)),
+    # What is judged.
+    ("name: x\njudge_by: [throughputs]\n", ("judge_by.0: throughputs: the result has no `throughputs`. Did you",)),
+    ("name: x\njudge_by: [delivery, latency.ack.response.p99]\n",
+     ("judge_by.1: latency.ack.response.p99: latency.ack.response has no `p99`. Did you mean `p99_ms`?",)),
+    ("name: x\njudge_by: [resources]\n", ("judge_by.0: resources: has no interval to judge by. Write one of",)),
     # What is expected.
     ("name: x\nexpect: [a]\n", ("expect: ['a']: not a mapping. Write it as `expect: {key: value}`",)),
     ("name: x\nexpect: {delivery.lost: =< 5}\n", ("expect.delivery.lost: '=< 5': not a bound. Write one of < <=",)),

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from streamgauge.domain.latency.buckets import bucket_of
-from streamgauge.domain.latency.percentiles import Buckets
+from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets
+from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts
 from streamgauge.pipeline.metrics.aggregates.sampling import Sampled, intervals
+from streamgauge.pipeline.metrics.latency import Histograms, Metric, latency_rows, sampling_rows
+from streamgauge.pipeline.metrics.spans import Spans
+from streamgauge.pipeline.read.silver import SHIFT_SECONDS
 
 MS = 1_000_000
 P50, P99 = 50_00, 99_00
@@ -55,3 +60,50 @@ def test_a_tail_of_few_seconds_says_nothing() -> None:
 
 def test_without_messages_there_is_no_interval() -> None:
     assert intervals([], [P50]) == [Sampled(None, None, "no message was measured")]
+
+
+def test_the_interval_of_a_percentile_holds_what_never_came_as_its_value_does() -> None:
+    """In each of 30 seconds 2 % never come: p99 is their age, and so are both ends of its interval."""
+    seconds = np.repeat(np.arange(30), 1_000)
+    ticks = (seconds + SHIFT_SECONDS) << 1 | 1
+    delivered = Spans("ack_service", np.full(30_000, 13 * MS), ticks)
+    ages = Spans("ack_service", np.full(600, 20_000 * MS), ticks[::50])
+    histograms = Histograms(Counts.of(delivered.histogram()), Counts.of(ages.histogram()))
+    metrics = [Metric("ack_service", "sent", delivered.sums())]
+
+    rows = {row["percentile"]: row for row in sampling_rows(metrics, histograms, 0)}
+    ((value, *_), _) = latency_rows(metrics, histograms)
+
+    assert set(rows) == {*PERCENTILES, *(f"delivered_{name}" for name in DELIVERED_PERCENTILES)}
+    assert value["p90_ms"] == pytest.approx(13, rel=0.01)
+    assert value["p99_ms"] == pytest.approx(20_000, rel=0.01)
+    assert rows["p99"]["reason"] == "10 seconds with messages above it are needed, there are 0"
+    assert rows["p90"]["low_ms"] == rows["p90"]["high_ms"] == pytest.approx(13, rel=0.01)
+
+
+def test_a_percentile_among_what_never_came_lies_in_its_interval() -> None:
+    """The slowest of what came and the ages of what never did are counted together, second by second."""
+    rng = np.random.default_rng(3)
+    seconds = np.repeat(np.arange(60), 1_000)
+    ticks = (seconds + SHIFT_SECONDS) << 1 | 1
+    delivered = Spans("ack_service", rng.integers(5 * MS, 14 * MS, 60_000), ticks)
+    ages = Spans("ack_service", rng.integers(10_000 * MS, 30_000 * MS, 1_200), ticks[::50])
+    histograms = Histograms(Counts.of(delivered.histogram()), Counts.of(ages.histogram()))
+    metrics = [Metric("ack_service", "sent", delivered.sums())]
+
+    rows = {row["percentile"]: row for row in sampling_rows(metrics, histograms, 0)}
+    ((value, *_), _) = latency_rows(metrics, histograms)
+
+    for name in ("p50", "p90", "p99", "p99_5"):
+        assert rows[name]["low_ms"] <= value[f"{name}_ms"] * 1.01
+        assert rows[name]["high_ms"] >= value[f"{name}_ms"] * 0.99
+    assert rows["p99"]["low_ms"] > 10_000 > 14 > rows["delivered_p99"]["high_ms"]
+
+
+def test_where_all_came_there_are_no_percentiles_of_what_came_alone() -> None:
+    came = Spans("ack_service", np.full(30, MS), (np.arange(30) + SHIFT_SECONDS) << 1 | 1)
+    metrics = [Metric("ack_service", "sent", came.sums())]
+
+    found = sampling_rows(metrics, Histograms(Counts.of(came.histogram()), Counts.of()), 0)
+
+    assert [row["percentile"] for row in found] == list(PERCENTILES)

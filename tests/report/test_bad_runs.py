@@ -83,8 +83,9 @@ def frozen(_facts: Row, tables: Tables) -> None:
     for row in tables["resources"]:
         if row["scope"] == "interval" and row["second"] == 2.0:
             row.update(poll_gap_ms=330.0)
-    row = {"process": "host", "role": "host", "scope": "interval", "second": 2.0, "duration_ns": 1_330_000_000}
-    tables["resources"].append(row)
+    row = {"process": "host", "role": "host", "scope": "interval"}
+    for second, took_ms in ((0.5, 500), (1.0, 500), (1.5, 500), (2.33, 830), (2.5, 170), (3.0, 500)):
+        tables["resources"].append(row | {"second": second, "duration_ns": took_ms * 1_000_000})
 
 
 def late_start(facts: Row, _tables: Tables) -> None:

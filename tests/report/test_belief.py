@@ -125,7 +125,7 @@ def test_whatever_is_not_believed_is_named() -> None:
     """Every figure belongs to a family."""
     believed = {"throughput.sent_per_second": figure("believed"), "delivery.lost": figure("believed")}
 
-    for path in sorted(companions()):
+    for path in sorted({*companions(), "steps.0.response.p99_ms", "redelivery.delay_p99_ms"}):
         parts = belief.parts(result(believed | {path: figure("not_believed", "late")}))
         assert parts["Not"], path
 
@@ -135,6 +135,17 @@ def test_a_verdict_that_was_narrowed_says_so() -> None:
 
     assert belief.parts(result(trust, judge_by=["delivery"]))["Judged by"] == "delivery"
     assert belief.parts(result({}, judge_by=["delivery", "throughput"])) == {"Judged by": "delivery and throughput"}
+
+
+def test_a_verdict_that_was_narrowed_to_what_is_not_there_says_so() -> None:
+    """That is why the run is not valid."""
+    trust = {"delivery.lost": figure("believed")}
+
+    assert belief.parts(result(trust, judge_by=["throughputs"])) == {
+        "Judged by": "throughputs; the run has no figure of this name, so it is not valid: throughputs"
+    }
+    judged = belief.parts(result(trust, judge_by=["lags", "delivery", "rates"]))["Judged by"]
+    assert judged.endswith("the run has no figures of these names, so it is not valid: lags and rates")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from streamgauge.report.assemble.nulls import OLDER
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.diagnostics.redeliveries import MOST_NUMBERS, deliveries
 from streamgauge.report.pages import html
+from streamgauge.report.pages.belief import Doubted
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.pressure import redeliveries
@@ -160,3 +161,24 @@ def test_many_deliveries_are_cut_and_told(make: Make) -> None:
     figure = figure_of(make(many), deliveries)
     assert {row["number"] for row in figure.data["deliveries"]} == set(range(1, MOST_NUMBERS + 1))
     assert "The first 30 of 50 are shown" in figure.about
+
+
+def test_times_are_not_believed_where_those_of_the_run_are_not(make: Make) -> None:
+    """They end by the same steps. Reports strike them out, with the reason of the latency; counts stay."""
+
+    def without_bounds(_facts: Row, tables: Tables) -> None:
+        for row in tables["bounds"]:
+            row["known"] = False
+
+    good, bad = assemble(make(redelivered)), assemble(make(redelivered, without_bounds))
+    whole = bad.trust["latency.end_to_end.response.p99_ms"]
+    times = {path: each for path, each in bad.trust.items() if path.startswith("redelivery.")}
+
+    assert len(times) == len(TIMES)
+    assert {(each.trust, each.low, *each.because) for each in times.values()} == {
+        ("not_believed", None, *whole.because)
+    }
+    assert not any(path.startswith("redelivery.") for path in good.trust)
+    assert "(12.0 ms, not believed)" in redeliveries.in_short(bad)["Redelivery"]
+    assert all(isinstance(each, Doubted) for row in redeliveries.times(bad) for each in row[1:])
+    assert not any(isinstance(each, Doubted) for row in redeliveries.times(good) for each in row[1:])

@@ -14,6 +14,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import throughput
 from streamgauge.report.pages import details
+from streamgauge.report.pages.belief import Doubted
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
@@ -38,6 +39,43 @@ def test_each_step_is_told_for_itself(tmp_path: Path) -> None:
         (P99, False),
         ("throughput.acked_per_second", True),
     ]
+
+
+def without_bounds(_: Any, tables: Any) -> None:
+    """Nobody knows how much the instrument added."""
+    for row in tables["bounds"]:
+        row["known"] = False
+
+
+def test_a_latency_that_is_not_believed_of_the_run_is_not_believed_of_a_step(make: Make) -> None:
+    """With the same reasons. Expectations cannot be decided, the step has not held, and reports strike figures out."""
+    made = assemble(make(stepping, without_bounds))
+    whole, one = made.trust[P99], made.trust["steps.0.response.p99_ms"]
+
+    assert (one.trust, one.low, one.high, one.value) == ("not_believed", None, None, 6.0)
+    assert one.because == whole.because
+    assert "steps.0.response.count" not in made.trust
+    assert made.steps
+    first, other = made.steps
+    assert [(each.path, each.passed, each.decided) for each in first.expectations] == [
+        (P99, False, False),
+        ("throughput.acked_per_second", True, True),
+    ]
+    assert (first.held, other.held) == (False, False)
+    assert "~~6.00~~" in to_markdown(made).partition("### Steps")[2].partition("###")[0]
+    assert all(isinstance(each, Doubted) for each in details.steps(made)[0][3:10])
+
+
+def test_an_expectation_of_a_step_of_such_a_run_is_not_decided(make: Make) -> None:
+    def expecting(facts: Any, _: Any) -> None:
+        facts["scenario"]["expect"] = {"steps.0.response.p99_ms": "<= 20"}
+
+    believed, doubted = (assemble(make(stepping, expecting, *more)) for more in ((), (without_bounds,)))
+
+    assert [(each.passed, each.decided) for each in believed.expectations] == [(True, True)]
+    assert [(each.passed, each.decided) for each in doubted.expectations] == [(False, False)]
+    assert not [path for path in believed.trust if path.startswith("steps.")]
+    assert not doubted.verdict.valid
 
 
 def rate_alone(_: Any, tables: Any) -> None:

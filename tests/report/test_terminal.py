@@ -360,7 +360,13 @@ def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
 
 def test_the_age_of_records_says_whose_clock_it_is_from(make: Make) -> None:
     """It is no latency that the run measured itself."""
-    lines = lines_of(make(observing))
+
+    def steady(_facts: Any, tables: Any) -> None:
+        """Nobody has set the wall clock."""
+        look = {"process": "host", "role": "host", "scope": "interval", "duration_ns": 10**9, "wall_ahead_ns": 0}
+        tables["resources"] += [look | {"second": second} for second in (1.0, 2.0, 3.0)]
+
+    lines = lines_of(make(observing, steady))
 
     assert "             since record time  broker  4.00  6.00  8.00   10.0  24.0  2.00" in lines
     assert not any("poll" in line.split() for line in lines)

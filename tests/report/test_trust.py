@@ -172,7 +172,11 @@ def test_a_wide_interval_says_how_much_waiting_workers_can_explain(make: Make) -
 
 
 def test_what_stood_still_together_has_no_bound(make: Make) -> None:
-    found = trust_of(make, look("host", duration_ns=1_300_000_000), look("producer", poll_gap_ms=280.0))
+    def looked(_facts: Row, tables: Tables) -> None:
+        row = {"process": "host", "role": "host", "scope": "interval", "duration_ns": 500_000_000}
+        tables["resources"] += [row | {"second": second} for second in (0.5, 1.0, 1.5)]
+
+    found = trust_of(make, look("host", duration_ns=800_000_000), looked, look("producer", poll_gap_ms=280.0))
 
     assert found[P50].trust == "believed"
     assert (found[P99].trust, found[P99].low, found[P99].high) == ("not_believed", None, None)

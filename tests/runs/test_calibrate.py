@@ -11,6 +11,7 @@ from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
 from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
 from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
+from streamgauge.verdict.trust.calibrated import PLANTED_MS
 
 FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
 
@@ -28,6 +29,19 @@ def test_planted_figures_are_those_of_what_is_due_in_the_measure_phase() -> None
     assert found.latencies_ms["end_to_end.response.p50"] == 3.0
     assert found.latencies_ms["end_to_end.response.p99"] == found.latencies_ms["end_to_end.service.max"] == 103.0
     assert set(found.counts.values()) == {0}
+
+
+def test_what_the_verdict_takes_for_planted_is_planted() -> None:
+    """An error belongs to a length, which the verdict knows about."""
+    of_acks, of_records = (
+        [max(each) / NS_PER_MS for server in SERVERS if (each := getattr(server, name))]
+        for name in ("acked_ns", "readable_ns")
+    )
+
+    assert max(of_acks) == PLANTED_MS["ack"]["p99"]
+    assert max(of_records) == PLANTED_MS["end_to_end"]["p99"]
+    assert {each["max"] for each in PLANTED_MS.values()} == {STALL_NS / NS_PER_MS}
+    assert {each["p99_9"] for each in PLANTED_MS.values()} == {STALL_NS / NS_PER_MS / 2}
 
 
 def test_a_lost_message_counts_with_its_age() -> None:

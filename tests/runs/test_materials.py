@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
-from streamgauge.runs.request.materials import arrivals_of, check_settings, read_materials
+from streamgauge.runs.request.materials import arrivals_of, check_settings, read_materials, replayed_rate
 from streamgauge.scenario import Scenario, parse
 
 
@@ -55,3 +57,17 @@ def test_settings_are_asked_about_beside_the_connection() -> None:
 
     with pytest.raises(BadInput, match=r"load\.client"):
         check_settings(scenario(load={"client": {"linger.ms": 50, "delivery.timeout.ms": 10}}))
+
+
+@pytest.mark.parametrize(
+    ("arrivals_s", "scale", "expected"),
+    [([0.0, 0.5, 2.0], 1.0, 1.0), ([0.0, 0.5, 2.0], 4.0, 4.0), ([1.0, 1.0], 1.0, None), ([], 1.0, None)],
+)
+def test_a_replay_has_a_mean_rate(
+    tmp_path: Path, arrivals_s: list[float], scale: float, expected: float | None
+) -> None:
+    load = {"rate": {"replay": {"file": str(tmp_path / "a.txt"), "scale": scale}}}
+    arrivals = (np.array(arrivals_s) * NS_PER_SECOND).astype(np.int64)
+
+    assert replayed_rate(scenario(load=load), arrivals) == expected
+    assert replayed_rate(scenario(load={"rate": "1k/s"}), None) is None

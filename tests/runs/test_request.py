@@ -40,6 +40,7 @@ def test_what_depends_on_the_options_of_a_run_is_not_looked_at(tmp_path: Path, c
         (["consume.client.fetch.min.bytes=-1"], "consume.client.fetch.min.bytes: -1: "),
         (["load.client.buffer.memory=1"], "load.client.buffer.memory: is a setting of the Java client"),
         (["expect.delivery.lots=0"], "expect.delivery.lots: delivery has no `lots`"),
+        (["judge_by=[throughputs]"], "judge_by.0: throughputs: the result has no `throughputs`. Did you mean"),
         (["phases.start_at=2026-01-01T00:00:00Z"], "phases.start_at: 2026-01-01T00:00:00Z has passed"),
         (['load.client.sasl.password="***"'], "load.client.sasl.password: *** stands for a masked secret"),
         (["rate=5"], "rate: no such key. Its place is `load.rate`"),

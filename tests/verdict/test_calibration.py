@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.verdict.calibration import OLD_DAYS, Calibration, machine_of, nearest, of_machine
+from streamgauge.scenario import parse
+from streamgauge.scenario.profile import profile_of
+from streamgauge.verdict.calibration import OLD_DAYS, Calibration, machine_of, nearest, of_machine, rate_of
 
 DAY_NS = 86_400 * NS_PER_SECOND
 NOW = 1_000 * DAY_NS
@@ -43,6 +45,26 @@ def test_the_nearest_rate_speaks(
     found = nearest(kept, FACTS, "1.0", rate, NOW)
 
     assert (found and (found.rate, found.age_days(NOW))) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ("10k/s", 10_000),
+        ("max", None),
+        ("closed", None),
+        ({"poisson": {"rate": "2k/s"}}, 2_000),
+        ({"ramp": {"from": "100/s", "to": "5k/s", "over": "10s"}}, 5_000),
+        ({"spike": {"base": "1k/s", "peak": "8k/s", "at": "2s", "for": "1s"}}, 8_000),
+    ],
+)
+def test_of_a_shape_without_a_mean_the_highest_rate_counts(rate: Any, expected: float | None) -> None:
+    """Not the highest of all calibrations, as where no rate is asked for."""
+    assert rate_of(profile_of(parse({"name": "x", "load": {"rate": rate}})).pace) == expected
+
+
+def test_a_run_that_sends_nothing_has_no_rate() -> None:
+    assert rate_of(profile_of(parse({"name": "x", "load": "off"})).pace) is None
 
 
 def test_a_machine_is_told_by_what_stays() -> None:

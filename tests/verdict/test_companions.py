@@ -2,7 +2,6 @@
 
 import types
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import pytest
@@ -17,55 +16,20 @@ from streamgauge.result import Result
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust.causes import TAKES
 from streamgauge.verdict.trust.figures import figures
+from streamgauge.verdict.trust.judged import NOT_FIGURES, SECTIONS, exemption, judge_by_faults
 
-JUDGED: Final = (
-    "throughput", "latency", "schedule_delay", "delivery", "connections", "lag", "recovery", "pipeline",
-)  # fmt: skip
-NOT_FIGURES: Final = {
-    "throughput.target_per_second": "the scenario's",
-    "throughput.measured_seconds": "read from the clock",
-    "latency.topics.*": "told of all topics together",
-    "latency.*.count": "as in delivery",
-    "latency.*.censored": "as in delivery",
-    "latency.*_hi_ms": "an end of an interval",
-    "latency.*.cdf.*": "drawn, and read as percentiles",
-    "latency.since_record_time.negative": "asked by the check of record timestamps",
-    "latency.since_record_time.error_ms": "an end of an interval",
-    "schedule_delay.count": "as in delivery",
-    "schedule_delay.producers.*": "told of all producers together",
-    "connections.*.target_per_second": "the scenario's",
-    "lag.every_ms": "the scenario's",
-    "lag.samples": "what the sampler did",
-    "lag.failed": "what the sampler did",
-    "lag.failed_share": "what the sampler did",
-    "lag.cpu_cores": "what the sampler used",
-    "lag.*.max_second": "when, not how much",
-    "recovery.*_second": "when, not how much",
-    "recovery.*.interval_ms": "the scenario's",
-    "recovery.*.tolerance": "what counts as recovered",
-    "pipeline.stages.*.count": "as in delivery",
-    "pipeline.stages.*.null_count": "as in delivery",
-    "pipeline.stages.*.share": "of the means",
-    "pipeline.stages.*.error_ms": "an end of an interval",
-    "pipeline.groups.*": "parts of counts of delivery",
-    "pipeline.events.*": "when, not how much",
-    "pipeline.executors.*": "what Spark says of itself",
-    "pipeline.lookups.*": "asked beside the load",
-    "pipeline.*": "what Spark and the source say of themselves",
-}
-"""Numbers of these sections without a companion, and why. The first that fits counts."""
 NOT_JUDGED: Final = {
     "format": "no figure",
     "run": "what was run",
     "verdict": "what follows from the figures",
-    "steps": "a quick look; a run at one rate is judged",
+    "steps": "a quick look; latencies have companions where those of the run are not believed",
     "warmup": "what is in no figure",
     "rates": "the rates of throughput, in parts",
     "expectations": "what follows from the figures",
     "trust": "the companions",
     "imported": "what another tool says",
     "missing": "examples of what delivery counts",
-    "redelivery": "counted delivery by delivery; times of deliveries are those of the latency",
+    "redelivery": "counted delivery by delivery; times have companions where the latency of the run is not believed",
     "transactions": "as the client ended them",
     "processing": "what the load itself did, asked by the check of processing delays",
     "wire": "as the clients count",
@@ -100,7 +64,7 @@ def filled(kind: Any) -> Any:
 def sections() -> dict[str, Any]:
     """Every section that is judged, with all that it can have."""
     found = {}
-    for name in JUDGED:
+    for name in SECTIONS:
         kind = Result.model_fields[name].annotation
         parts = [part for part in get_args(kind) if part is not types.NoneType] or [kind]
         values = filled(kind)
@@ -145,10 +109,6 @@ def all_numbers() -> set[str]:
     return {path for name, document in documents.items() for path in numbers(document, name)}
 
 
-def exemption(path: str) -> str | None:
-    return next((pattern for pattern in NOT_FIGURES if fnmatchcase(path, pattern)), None)
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_every_number_has_a_companion_or_a_reason(*, known: bool) -> None:
     """Also where no bound is known: then it is not believed, and not left out."""
@@ -165,8 +125,40 @@ def test_every_exemption_is_needed() -> None:
     assert {exemption(path) for path in all_numbers() - companions()} == set(NOT_FIGURES)
 
 
+def test_a_run_can_be_judged_by_every_figure_that_has_a_companion() -> None:
+    """And by no other: what names nothing would be judged by nothing."""
+    assert {path for path in all_numbers() if not judge_by_faults([path])} == companions()
+
+
+@pytest.mark.parametrize(
+    "path", [*SECTIONS, "latency.ack", "latency.end_to_end.response", "delivery.measure", "lag.groups.3"]
+)
+def test_a_run_can_be_judged_by_how_the_paths_of_figures_begin(path: str) -> None:
+    assert judge_by_faults([path]) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("throughputs", "judge_by.0: throughputs: the result has no `throughputs`. Did you mean `throughput`?"),
+        ("latency.end_to_end.response.p99", "latency.end_to_end.response has no `p99`. Did you mean `p99_ms`?"),
+        ("latency.ack.", "latency.ack has no ``. Known here: response, service"),
+        ("", "the result has no ``. Known here: format, run"),
+        ("delivery.lots", "delivery has no `lots`. Did you mean `lost`?"),
+        ("resources", "resources: has no interval to judge by. Write one of throughput, latency, schedule_delay"),
+        ("throughput.target_per_second", "is not judged: the scenario's. Name another figure of throughput"),
+        ("latency.topics", "is not judged: told of all topics together. Name another figure of latency"),
+        ("latency.reasons", "is not judged: it holds no number"),
+    ],
+)
+def test_what_no_run_can_be_judged_by_is_refused_with_the_nearest_name(path: str, says: str) -> None:
+    (fault,) = judge_by_faults([path])
+
+    assert says in str(fault)
+
+
 def test_every_section_is_judged_or_named() -> None:
-    assert {*JUDGED, *NOT_JUDGED} == set(Result.model_fields)
+    assert {*SECTIONS, *NOT_JUDGED} == set(Result.model_fields)
 
 
 def test_what_a_check_takes_can_be_there() -> None:

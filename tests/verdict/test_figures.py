@@ -6,12 +6,18 @@ import pytest
 from tests.verdict.test_verdict import Run
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.folder.facts import CalibrationFacts, RunFacts
+from streamgauge.result.model.delivery import DeliveryCounts, DeliverySection
 from streamgauge.result.model.latency import DeliveredPercentiles, LatencyFigures, LatencyPair, LatencySection
+from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
 from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection, RecoveryScore
+from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust, Trust
 from streamgauge.verdict.evidence import Evidence
-from streamgauge.verdict.trust.figures.latencies import latencies
+from streamgauge.verdict.trust.calibrated import floor
+from streamgauge.verdict.trust.figures.counts import counts as counts_of
+from streamgauge.verdict.trust.figures.counts import rates as rates_of
+from streamgauge.verdict.trust.figures.latencies import latencies, stages
 from streamgauge.verdict.trust.figures.pressure import lags
 from streamgauge.verdict.trust.figures.recovered import recoveries
 
@@ -110,7 +116,8 @@ def replayed(second: float, sent: int, processed: int, group: int = 0) -> Row:
         pytest.param(
             "max", False, [replayed(1, 500, 0), replayed(2, 900, 550)], (500, 900, "bounded"), id="all processed last"
         ),
-        pytest.param("max", False, [replayed(1, 500, 0), replayed(2, 560, 100)], (500, 560, "believed"), id="a few"),
+        pytest.param("max", False, [replayed(1, 500, 0), replayed(2, 560, 100)], (500, 560, "bounded"), id="some"),
+        pytest.param("max", False, [replayed(1, 500, 0), replayed(2, 510, 100)], (500, 510, "believed"), id="a few"),
         pytest.param(
             "max", False, [replayed(-1, 9_500, 0), replayed(2, 9_500, 9_000)], (500, 9_500, "bounded"), id="drained"
         ),
@@ -184,7 +191,7 @@ EXACT, SAMPLED = "outstanding", "committed_lag"
         pytest.param(recovered(EXACT), None, "peak", (20_040, 20_040, "believed"), id="counted"),
         pytest.param(recovered(SAMPLED), 5, "peak", (19_990, 20_090, "believed"), id="sampled"),
         pytest.param(recovered(SAMPLED), 5, "at_end", (19_990, 20_090, "believed"), id="at the end"),
-        pytest.param(recovered(SAMPLED), 5, "floor", (0, 90, "believed"), id="a few messages"),
+        pytest.param(recovered(SAMPLED), 5, "floor", (0, 90, "bounded"), id="some messages"),
         pytest.param(recovered(SAMPLED), None, "peak", NOT_KNOWN, id="it is not known how long a sample took"),
         pytest.param(recovered(SAMPLED), None, "drain_rate_per_second", NOT_KNOWN, id="nor how fast it drained"),
         pytest.param(recovered(SAMPLED), None, "peak_slope_per_second", NOT_KNOWN, id="nor how fast at most"),
@@ -244,7 +251,46 @@ def test_a_recovery_without_low_ends_says_why(tables: Any, because: str) -> None
         assert because in found[f"recovery.0.{name}"].because[0]
 
 
-def acks(bounds: Row, **figures: Any) -> dict[str, FigureTrust]:
+def sent(rate: float, unknown: int | None, scenario: Row | None = None) -> dict[str, FigureTrust]:
+    """The companions of rates and counts of ten seconds, in which a producer died before it had reported so many."""
+    rates = {f"{name}_per_second": rate for name in ("sent", "acked", "received")}
+    sizes = {"sent_mb_per_second": rate / 1_000, "received_mb_per_second": 9.0, "processed_per_second": None}
+    throughput = ThroughputSection.model_construct(None, **rates, **sizes, measured_seconds=10.0)
+    counts: Row = {"sent": 95_000, "acked": 95_000, "failed": 0, "received": 95_000, "fate_unknown": unknown}
+    nothing = dict.fromkeys(DeliveryCounts.model_fields) | counts
+    measure = DeliveryCounts.model_construct(None, **nothing)
+    delivery = DeliverySection.model_construct(None, **nothing, measure=measure, groups=[])
+    run = evidence(scenario)
+    return {**dict(rates_of(run, throughput, delivery)), **dict(counts_of(run, delivery))}
+
+
+@pytest.mark.parametrize(
+    ("unknown", "high", "trust"),
+    [(5_000, 10_000, "bounded"), (900, 9_590, "believed"), (0, 9_500, "believed"), (None, 9_500, "believed")],
+)
+def test_what_a_dead_producer_did_not_report_may_have_been_sent(unknown: int | None, high: float, trust: Trust) -> None:
+    """And acknowledged; what was received is known all the same."""
+    found = sent(9_500, unknown)
+
+    for name in ("sent", "acked"):
+        rate = found[f"throughput.{name}_per_second"]
+        assert (rate.low, rate.high, rate.trust) == (9_500, high, trust)
+        assert (found[f"delivery.{name}"].low, found[f"delivery.{name}"].high) == (95_000, 95_000 + (unknown or 0))
+    assert found["throughput.sent_mb_per_second"].high == pytest.approx(high / 1_000)
+    assert ends(found["throughput.received_per_second"]) == (9_500, 9_500, "believed")
+    assert found["delivery.received"].high == 95_000
+    assert found["throughput.sent_per_second"].because == (
+        ["the fate of 5,000 messages is unknown"] if trust == "bounded" else []
+    )
+
+
+def test_a_rate_that_follows_the_answers_has_no_high_end_whatever_is_unknown() -> None:
+    assert ends(sent(9_500, 5_000, {"load": {"rate": "max"}})["throughput.sent_per_second"]) == (9_500, None, "bounded")
+
+
+def acks(
+    bounds: Row, errors_ms: dict[str, float] | None = None, sampling: Any = (), **figures: Any
+) -> dict[str, FigureTrust]:
     """The companions of a service time of acknowledgements, all figures of which are 10 ms."""
     names = [name for name in LatencyFigures.model_fields if name.endswith("_ms") and "_hi" not in name]
     values = {**dict.fromkeys(names, 10.0), "variance_ms2": 100.0, **figures}
@@ -254,7 +300,11 @@ def acks(bounds: Row, **figures: Any) -> dict[str, FigureTrust]:
         ack=LatencyPair(response=None, service=service), end_to_end=none, processing=none, poll=None
     )
     row = {**dict.fromkeys(names, 9.9), "rms_width_ms": 0.5, "mad_low_ms": 10.0, "mad_high_ms": 10.0, **bounds}
-    run = evidence(bounds=[{"metric": "ack_service", "known": True, **row}])
+    sampled = [{"metric": "ack_service", "low_ms": 8.0, "high_ms": 12.0, "percentile": each} for each in sampling]
+    run = evidence(bounds=[{"metric": "ack_service", "known": True, **row}], sampling=sampled)
+    if errors_ms is not None:
+        calibration = CalibrationFacts(rate=10_000, wall_ns=1, errors_ms=errors_ms)
+        run = Evidence(run.facts.model_copy(update={"calibration": calibration}), run.tables)
     return {path.removeprefix("latency.ack.service."): each for path, each in latencies(run, section)}
 
 
@@ -272,6 +322,90 @@ def test_percentiles_of_delivered_messages_have_low_ends_of_their_own(low: float
     delivered = DeliveredPercentiles(p50_ms=None, p95_ms=None, p99_ms=10.0, p99_9_ms=None)
 
     assert ends(acks({"delivered_p99_ms": low}, delivered=delivered)["delivered.p99_ms"]) == expected
+
+
+ERRORS = {"ack.service.p50": 0.1, "ack.service.p99": 0.2, "ack.service.p99_9": 4.0, "ack.service.max": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "errors_ms", "low"),
+    [
+        pytest.param(7.0, ERRORS, 6.9, id="an error of 4 ms of a stall says next to nothing of 7 ms"),
+        pytest.param(1_000.0, ERRORS, 996.0, id="but of a second"),
+        pytest.param(600.0, ERRORS, 597.56, id="and something of what lies between"),
+        pytest.param(0.3, ERRORS, 0.2, id="what is added to half a millisecond is added to less"),
+        pytest.param(0.3, {"ack.service.p50": 0.5}, 0.0, id="no latency lies below zero"),
+        pytest.param(7.0, {"ack.service.p99": 0.5}, 6.5, id="all that is known"),
+    ],
+)
+def test_a_latency_is_as_uncertain_as_one_of_its_length_was_when_it_was_calibrated(
+    value: float, errors_ms: dict[str, float], low: float
+) -> None:
+    """Whatever its rank is: the calibration plants a length at each rank."""
+    found = acks({"p99_9_ms": value}, errors_ms, p99_9_ms=value)["p99_9_ms"]
+
+    assert found.low == pytest.approx(low, abs=0.05)
+    assert found.high == value
+
+
+def test_a_calibration_that_makes_an_interval_wide_is_named() -> None:
+    """And nothing that the run did, which would have left it narrow."""
+    found = acks({"p99_ms": 10.0}, {"ack.service.p99": 4.0})["p99_ms"]
+
+    assert (found.low, found.trust) == (6.0, "bounded")
+    assert found.because == [
+        "without the instrument it may have been up to 4.00 ms less",
+        "when it was calibrated at 10,000/s, the instrument measured 4.00 ms too much at such latencies",
+    ]
+    assert acks({"p99_ms": 10.0}, {"ack.service.p99": -4.0})["p99_ms"].because == [
+        "when it was calibrated at 10,000/s, the instrument measured 4.00 ms too little at such latencies"
+    ]
+    assert acks({"p99_ms": 6.0}, {"ack.service.p99": 0.0})["p99_ms"].because == acks({"p99_ms": 6.0})["p99_ms"].because
+
+
+def test_percentiles_of_delivered_messages_are_calibrated_and_sampled_as_well() -> None:
+    delivered = DeliveredPercentiles(p50_ms=None, p95_ms=None, p99_ms=10.0, p99_9_ms=None)
+    sampling = ("p99", "delivered_p99")
+
+    found = acks({"delivered_p99_ms": 9.9}, {"ack.service.p99": 4.0}, sampling, delivered=delivered)
+
+    assert ends(found["delivered.p99_ms"]) == (6.0, 10.0, "bounded")
+    assert [(found[f"{each}p99_ms"].sample_low, found[f"{each}p99_ms"].sample_high) for each in ("", "delivered.")] == [
+        (8.0, 12.0), (8.0, 12.0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "below"),
+    [
+        ("processing.response", 50.0, 0.2),
+        ("since_record_time", 50.0, 0.3),
+        ("poll", 50.0, 0.0),
+    ],
+)
+def test_latencies_that_a_calibration_does_not_have_are_those_that_end_by_the_same_steps(
+    metric: str, value: float, below: float
+) -> None:
+    errors_ms = {"end_to_end.response.p99": 0.2, "end_to_end.service.p99": 0.3}
+
+    assert floor(CalibrationFacts(rate=1, wall_ns=1, errors_ms=errors_ms), metric, value) == (below, 0.0)
+    assert floor(None, metric, value) == (0.0, 0.0)
+
+
+def test_stages_say_how_far_they_may_be_off_by_chance() -> None:
+    bounds = {f"{name}_ms": 9.9 for name in ("mean", "min", "p50", "p90", "p99", "max")}
+    bounds |= {f"{name}_high_ms": 10.1 for name in ("mean", "min", "p50", "p90", "p99", "max")}
+    row = {"metric": "stage_process", "known": True, **bounds}
+    sampled = {"metric": "stage_process", "percentile": "p99", "low_ms": 8.0, "high_ms": 12.0}
+    stage = PipelineStage.model_construct(
+        None, stage="stage_process", **{f"{name}_ms": 10.0 for name in ("mean", "min", "p50", "p90", "p99", "max")}
+    )
+    section = PipelineSection.model_construct(None, stages=[stage])
+
+    found = dict(stages(evidence(bounds=[row], sampling=[sampled]), section))
+
+    p99, p50 = (found[f"pipeline.stages.0.{name}_ms"] for name in ("p99", "p50"))
+    assert (p99.sample_low, p99.sample_high, p50.sample_low) == (8.0, 12.0, None)
 
 
 def test_a_percentile_without_a_low_end_is_not_believed() -> None:

@@ -12,7 +12,7 @@ from streamgauge.verdict import RULES, Check
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.expectations import expectations
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import TAKES, taken
+from streamgauge.verdict.trust.causes import TAKES, UNKNOWN_TAKES, taken
 from streamgauge.verdict.trust.parts import State, state, used
 
 Row = dict[str, Any]
@@ -38,10 +38,39 @@ def test_a_latency_is_believed_where_its_interval_is_narrow(value: float, low: f
 
 
 @pytest.mark.parametrize(
+    ("value", "low", "trust"),
+    [
+        pytest.param(40.0, 38.9, "believed", id="the rounding is next to nothing"),
+        pytest.param(1.5, 0.4, "bounded", id="the rounding is most of it"),
+        pytest.param(0.4, 0.0, "bounded", id="the rounding is all of it"),
+        pytest.param(5.0, 1.4, "not_believed", id="more than the rounding"),
+    ],
+)
+def test_rounded_time_stamps_alone_leave_a_latency_bounded(value: float, low: float, trust: Trust) -> None:
+    """Both ends of what they do are known. A quick cluster is not refused for them."""
+    assert limits.of_stamped(value, low, value, 1.0) == trust
+
+
+@pytest.mark.parametrize(
     ("low", "high", "trust"), [(995, 1_005, "believed"), (950, 1_050, "bounded"), (900, 1_050, "not_believed")]
 )
 def test_a_rate_is_believed_within_a_hundredth(low: float, high: float, trust: Trust) -> None:
     assert limits.of_rate(1_000, low, high) == trust
+
+
+@pytest.mark.parametrize(
+    ("value", "off", "trust"),
+    [
+        pytest.param(10, 10, "believed", id="a few messages"),
+        pytest.param(10, 11, "bounded", id="more than a few: the ends say more than the number"),
+        pytest.param(10, 100, "bounded", id="some"),
+        pytest.param(10, 101, "not_believed", id="more than some"),
+        pytest.param(100_000, 500, "believed", id="a hundredth"),
+        pytest.param(100_000, 5_000, "bounded", id="a tenth"),
+    ],
+)
+def test_a_lag_is_believed_within_a_hundredth_or_a_few_messages(value: float, off: float, trust: Trust) -> None:
+    assert limits.of_lag(value, max(0.0, value - off), value + off) == trust
 
 
 def test_a_count_is_exact_or_both_ends_are_known() -> None:
@@ -53,6 +82,7 @@ def test_what_a_check_takes_belongs_to_a_check() -> None:
     of_instrument = {rule.name for rule in RULES if "instrument" in rule.about}
 
     assert set(TAKES) <= of_instrument
+    assert set(TAKES) >= UNKNOWN_TAKES
 
 
 def figure(trust: Trust = "believed", value: float = 5, low: float | None = 5, high: float | None = 5) -> FigureTrust:
@@ -106,6 +136,12 @@ def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
         pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
         pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
         pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
+        pytest.param(check("wall_clock", "unknown"), "pipeline.stages.2.p50_ms", True, id="nobody knows, and no bound"),
+        pytest.param(check("wall_clock", "unknown"), "delivery.lost", False, id="and that is all it takes"),
+        pytest.param(check("controller", "unknown"), "throughput.sent_per_second", False, id="the ending takes all"),
+        pytest.param(check("rate", "unknown"), "throughput.sent_per_second", False, id="its figures have bounds"),
+        pytest.param(check("start_transient", "unknown"), "latency.ack.service.p99_ms", False, id="a short run"),
+        pytest.param(check("undecided", "unknown"), "delivery.lost", False, id="counts have both ends"),
     ],
 )
 def test_a_failing_check_takes_the_figures_that_it_names(failed: Check, path: str, is_taken: bool) -> None:
@@ -132,8 +168,24 @@ def test_a_check_takes_all_if_nothing_is_left_of_its_subject(failed: str, scenar
     assert list(takes.begins) == expected
 
 
-def test_a_run_of_which_nothing_is_used_is_not_valid_if_a_check_fails() -> None:
-    assert (state({}, [], [check("ending")]), state({}, [], [])) == ("not_valid", "valid")
+def test_a_run_of_which_nothing_is_used_is_not_valid() -> None:
+    """Whatever its other figures are: nobody has said what it is about."""
+    assert (state({}, []), state(PLAIN, [])) == ("not_valid", "not_valid")
+
+
+@pytest.mark.parametrize(
+    ("judge_by", "expected"),
+    [
+        pytest.param(["throughput"], "valid", id="a begin"),
+        pytest.param(["delivery.lost"], "valid", id="a path"),
+        pytest.param(["throughputs"], "not_valid", id="none of this name"),
+        pytest.param(["latency.end_to_end.response.p99"], "not_valid", id="without its unit"),
+        pytest.param(["throughput", "recovery"], "not_valid", id="one that is there beside one that is not"),
+    ],
+)
+def test_what_a_run_is_to_be_judged_by_must_be_there(judge_by: list[str], expected: State) -> None:
+    """Also of a folder that an older version recorded, which took any name."""
+    assert state(PLAIN, used(PLAIN, (), judge_by), judge_by) == expected
 
 
 def test_a_run_without_messages_is_judged_by_its_connections() -> None:
@@ -145,6 +197,21 @@ def test_a_run_without_messages_is_judged_by_its_connections() -> None:
 
     assert used_of == [f"connections.open.{name}" for name in names[:4]]
     assert used(PLAIN | connected, (), ()) == MAIN
+
+
+def test_a_run_that_only_consumes_is_judged_by_the_age_of_records() -> None:
+    """It is the only latency of such a run; where messages are sent, too, there is a better one."""
+    ages = {f"latency.since_record_time.{name}_ms": figure() for name in ("p50", "p90", "p99")}
+    consumed = {"throughput.received_per_second": figure(), **ages, "delivery.received": figure()}
+
+    assert used(consumed, (), ()) == [path for path in consumed if "p90" not in path]
+    assert used(PLAIN | ages, (), ()) == MAIN
+
+
+def test_an_expectation_of_an_older_scenario_names_a_figure_by_its_name_of_today() -> None:
+    connected = {"connections.open.schedule_delay_p99_ms": figure()}
+
+    assert used(PLAIN | connected, ("connections.open.late_p99_ms",), ()) == [*MAIN, *connected]
 
 
 def test_used_are_rates_delivery_the_main_latency_and_what_expectations_name() -> None:
@@ -168,22 +235,20 @@ def test_where_nobody_consumes_the_main_latency_is_that_of_acknowledgements() ->
 
 
 @pytest.mark.parametrize(
-    ("changes", "checks", "expected"),
+    ("changes", "expected"),
     [
-        pytest.param({}, [], "valid", id="all is believed"),
-        pytest.param({"delivery.lost": figure("bounded")}, [], "valid", id="an interval is enough"),
-        pytest.param({"lag.committed.max": figure("not_believed")}, [], "in_part", id="what is not used"),
-        pytest.param({MAIN[3]: figure("not_believed")}, [], "not_valid", id="what is used"),
-        pytest.param({}, [check("lost", about="system")], "valid", id="the system does not count"),
-        pytest.param({}, [check("lag_samples")], "valid", id="figures say what a check took"),
+        pytest.param({}, "valid", id="all is believed"),
+        pytest.param({"delivery.lost": figure("bounded")}, "valid", id="an interval is enough"),
+        pytest.param({"lag.committed.max": figure("not_believed")}, "in_part", id="what is not used"),
+        pytest.param({MAIN[3]: figure("not_believed")}, "not_valid", id="what is used"),
+        pytest.param({"throughput.processed_per_second": figure("not_believed")}, "not_valid", id="every rate"),
     ],
 )
-def test_a_run_is_valid_in_the_parts_that_are_used(
-    changes: dict[str, FigureTrust], checks: list[Check], expected: State
-) -> None:
+def test_a_run_is_valid_in_the_parts_that_are_used(changes: dict[str, FigureTrust], expected: State) -> None:
+    """Figures say what failing checks took; checks of the system take nothing."""
     figures = PLAIN | changes
 
-    assert state(figures, used(figures, (), ()), checks) == expected
+    assert state(figures, used(figures, (), ())) == expected
 
 
 PATH = "latency.p99_ms"

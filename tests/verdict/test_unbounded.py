@@ -1,5 +1,6 @@
 """Seconds in which something happened to all: which, how many messages were due in them, what that takes."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,22 +88,44 @@ def test_a_quota_stops_an_embedded_broker() -> None:
     assert place.of_seconds(run(throttled, broker=elsewhere)) == []
 
 
+def sampled(every_s: float, late_s: float = 0.0) -> list[dict[str, Any]]:
+    """The looks at the host, of which that of second 5 was late: the next one is on time again."""
+    times = [number * every_s for number in range(1, int(SECONDS / every_s) + 1)]
+    times = [second + late_s if second == 5.0 else second for second in times]
+    return [look("host", at, seconds=at - before) for before, at in pairwise([0.0, *times])]
+
+
+@pytest.mark.parametrize("every_s", [0.5, 1.0])
 @pytest.mark.parametrize(
     ("late_s", "gaps", "is_frozen"),
     [
-        pytest.param(1.3, (300.0, 280.0), True, id="sampler and both producers"),
-        pytest.param(1.3, (300.0, 2.0), False, id="one producer went on"),
-        pytest.param(1.3, (), False, id="nobody tells"),
-        pytest.param(1.01, (300.0, 280.0), False, id="the sampler went on"),
+        pytest.param(0.3, (300.0, 280.0), True, id="sampler and both producers"),
+        pytest.param(0.12, (200.0, 200.0), True, id="for a fifth of a second"),
+        pytest.param(0.4, (550.0, 550.0), True, id="for longer than between two looks"),
+        pytest.param(0.3, (300.0, 2.0), False, id="one producer went on"),
+        pytest.param(0.3, (300.0, 90.0), False, id="one producer was late by less"),
+        pytest.param(0.3, (), False, id="nobody tells"),
+        pytest.param(0.01, (300.0, 280.0), False, id="the sampler went on"),
     ],
 )
 def test_processes_that_stand_still_together_are_noticed(
-    late_s: float, gaps: tuple[float, ...], *, is_frozen: bool
+    every_s: float, late_s: float, gaps: tuple[float, ...], *, is_frozen: bool
 ) -> None:
+    """Also where the sampler looks every second, as it once did."""
     looks = [look("producer", 5.2, process=f"producer-{number}", poll_gap_ms=gap) for number, gap in enumerate(gaps)]
     looks += [look("producer", 8.2, process="producer-0", poll_gap_ms=500.0)]
 
-    assert bool(unbounded.of_latency(run(look("host", 5.0, seconds=late_s), *looks))) is is_frozen
+    assert bool(unbounded.of_latency(run(*sampled(every_s, late_s), *looks))) is is_frozen
+
+
+def test_producers_that_the_scenario_stopped_have_not_stood_still_with_all() -> None:
+    """The sampler was late beside it."""
+    looks = [*sampled(0.5, 0.3), look("producer", 5.2, process="producer-0", poll_gap_ms=900.0)]
+    paused = {"kind": "pause", "target": "producer-0", "action": "begin", "second": 4.5, "error": None}
+    stopped = run(*looks)
+
+    assert unbounded.of_latency(stopped)
+    assert not unbounded.of_latency(Evidence(stopped.facts, {**stopped.tables, "faults": [paused]}))
 
 
 OBSERVED = {"load": "off", "consume": {"consumers": 1}}
@@ -121,7 +144,7 @@ SLOW = {"load": "off", "consume": {"consumers": 1, "rate": "10/s"}}
 def test_where_nobody_sends_consumers_show_that_all_stood_still(
     scenario: dict[str, Any], gap_ms: float, *, is_frozen: bool
 ) -> None:
-    looks = [look("host", 5.0, seconds=1.3), look("consumer", 5.2, poll_gap_ms=gap_ms)]
+    looks = [*sampled(0.5, 0.3), look("consumer", 5.2, poll_gap_ms=gap_ms)]
 
     assert bool(unbounded.of_latency(run(*looks, scenario=scenario))) is is_frozen
 
@@ -167,6 +190,36 @@ def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figur
 )
 def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], doubted: set[str]) -> None:
     assert set(unbounded.of_counts(run(*looks))) == doubted
+
+
+def test_messages_that_came_to_another_consumer_have_no_bound_for_how_long_that_took() -> None:
+    """Those of the seconds without polls, whose partitions went to another. Acknowledgements do not wait for it."""
+    (found,) = unbounded.of_latency(run(look("consumer", 8.0, poll_gap_ms=46_000.0)))
+
+    assert found.share == pytest.approx(0.8)
+    assert found.takes("latency.end_to_end.response.p50_ms")
+    assert not found.takes("latency.ack.response.p99_ms")
+    assert "lost" not in found.because
+    assert "second 0 to 8; 80 % of the messages" in found.because
+    assert unbounded.of_latency(run(look("consumer", 8.0, poll_gap_ms=44_000.0))) == []
+    slow_on_purpose = run(look("consumer", 8.0, poll_gap_ms=46_000.0), scenario=SLOW)
+    assert unbounded.of_latency(slow_on_purpose) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "told"),
+    [
+        ({"rate": "1k/s"}, None),
+        ({"rate": "1k/s", "flush": 16}, "the interval holds only the largest of these delays"),
+        ({"rate": "1k/s", "transactions": {"messages": 100}}, "the interval holds only the largest of these delays"),
+        ({"rate": "closed"}, "another generator would have sent another load"),
+        ({"rate": "max", "transactions": {"messages": 100}}, "another generator would have sent another load"),
+    ],
+)
+def test_a_load_that_waits_for_reports_is_this_generators(load: dict[str, Any], told: str | None) -> None:
+    found = place.of_load(run(scenario={"load": load}))
+
+    assert found is told is None or (told or "") in (found or "")
 
 
 def test_how_much_a_waiting_broker_can_explain_is_said() -> None:

@@ -6,10 +6,11 @@ import sys
 from collections import ChainMap
 from collections.abc import Iterable
 
+from streamgauge.domain.text.numbers import listed
 from streamgauge.verdict import RULES, evidence
 from streamgauge.verdict.rule import Rule
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import TAKES, Taken
+from streamgauge.verdict.trust.causes import TAKES, UNKNOWN_TAKES, Taken
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
@@ -44,14 +45,16 @@ def _trust() -> Iterable[str]:
         ("latency", latency, doubted),
         ("rate", f"up to {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
         ("count", "exact", "no bound is known"),
-        ("lag", lag, f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
+        ("lag", lag, f"above {limits.SOME_MESSAGES:g} messages and {limits.RATE_DOUBTED_SHARE:.0%}"),
     ]
     yield table(("figure", "believed", "not believed"), [[cell.replace("%", " %") for cell in row] for row in rows])
     told = f"{limits.TOLD_SHARE:.1%} of the time on, of workers from {limits.TOLD_WORKERS_SHARE:.0%} on"
     waits = f"Limits for single seconds of the measure phase. A wait for a core is told from {told}."
     yield waits.replace("%", " %")
     yield table(("what", "in a second in which"), [[cell.replace("%", " %") for cell in row] for row in _seconds()])
-    yield "What a check takes if it fails because of the instrument. A check that is not listed takes all figures."
+    unknown = f"also if it is unknown: {listed([code(name) for name in sorted(UNKNOWN_TAKES)])}"
+    failed = "What a check takes if it fails because of the instrument. A check that is not listed takes all figures"
+    yield f"{failed}; {unknown}."
     yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])
 
 
@@ -60,7 +63,8 @@ def _seconds() -> Iterable[tuple[str, str]]:
         f"its threads waited for a core for at least {limits.STARVED_SHARE:.0%} of it, and longer than the process ran"
     )
     yield "a broker, a pipeline, or the Kafka client of a worker had too little CPU", waited
-    yield "all processes stood still", f"no worker polled, and no sample was taken, for {limits.FROZEN_MS:g} ms"
+    frozen = f"no worker polled for {limits.FROZEN_MS:g} ms, and a sample was late by as much"
+    yield "all processes stood still", frozen
     yield "a CPU quota stopped the broker", f"its threads were stopped for at least {limits.THROTTLED_SHARE:.0%}"
 
 

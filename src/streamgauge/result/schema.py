@@ -54,6 +54,14 @@ def figure_faults(where: str, path: str) -> list[Fault]:
     return [Fault(where, f"{one_line(path)}: is no number", _are(kinds))]
 
 
+def numbers_below(path: str) -> list[str]:
+    """The paths of all numbers that a result may have at a path, or below it; of a list, those of its first item.
+
+    Raises BadValue where no result has anything there.
+    """
+    return [each for place in _places_at(path) for each in _numbers(place, path)]
+
+
 def _expectation_fault(path: str, wanted: str | int | float | bool) -> Fault | None:
     where = f"expect.{path}"
     try:
@@ -79,20 +87,43 @@ def _kinds_at(path: str, before: str = "") -> set[str]:
 
     Raises BadValue where it has no single value there; `before` is what is written before a path.
     """
+    places = _places_at(path, before)
+    if any(_is_free(place) for place in places):
+        return set()
+    kinds = {kind for place in places for kind in _kinds(place)}
+    if not kinds:
+        raise BadValue(_NOT_SINGLE, _known(places))
+    return kinds
+
+
+def _places_at(path: str, before: str = "") -> list[Node]:
+    """What may stand at a path: a free object stands for all that is below it.
+
+    Raises BadValue where nothing does; `before` is what is written before a path.
+    """
     if (new := current_path(path)) != path:
         raise BadValue("has another name by now", f"Write {before}{new}")
     places, walked = _parts(json_schema()), "the result"
     for key in path.split("."):
         if any(_is_free(place) for place in places):
-            return set()
+            return places
         below = [part for place in places for node in _below(place, key) for part in _parts(node)]
         if not below:
             raise BadValue(f"{walked} has no `{key}`", _known(places, key))
         places, walked = below, key if walked == "the result" else f"{walked}.{key}"
-    kinds = {kind for place in places for kind in _kinds(place)}
-    if not kinds and not any(_is_free(place) for place in places):
-        raise BadValue(_NOT_SINGLE, _known(places))
-    return kinds
+    return places
+
+
+def _numbers(node: Node, path: str) -> Iterator[str]:
+    """The paths of the numbers that a node is, or holds."""
+    if node.get("type") in {"integer", "number"}:
+        yield path
+    below = dict(node.get("properties", {}))
+    if "items" in node:
+        below["0"] = node["items"]
+    for key, each in below.items():
+        for part in _parts(each):
+            yield from _numbers(part, f"{path}.{key}")
 
 
 def _parts(node: Node) -> list[Node]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.scenario.profile.model import PaceProfile
 
 OLD_DAYS: Final = 30.0
 """An older calibration speaks only where there is no younger one."""
@@ -61,13 +62,24 @@ def nearest(
     """The calibration that speaks for a run at a rate; None where this version has none on this machine.
 
     That of the nearest rate by ratio, of those that are not old where there are any; of one rate the youngest. For a
-    run without a target rate (None) that of the highest.
+    run without a target rate (None) that of the highest. `rate` is that of `rate_of`.
     """
     return min(
         of_version(of_machine(calibrations, machine), version),
         key=lambda each: (each.is_old(wall_ns), _apart(each.rate, rate), each.age_days(wall_ns)),
         default=None,
     )
+
+
+def rate_of(pace: PaceProfile | None) -> float | None:
+    """The rate in messages a second that a calibration should have been made at; None without a target.
+
+    Of a shape without a mean the highest rate: the busiest seconds have the largest errors, and most of its messages.
+    """
+    if pace is None or pace.per_second is not None:
+        return pace.per_second if pace else None
+    rates = [rate for each in (*pace.segments, *pace.then) for rate in (each.from_per_second, each.to_per_second)]
+    return max(rates, default=0.0) or None
 
 
 def _apart(one: float, other: float | None) -> float:

@@ -77,19 +77,30 @@ def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mappin
 
 
 def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: int) -> list[Row]:
-    """Rows of `sampling`: every percentile of each metric that has messages in partitions."""
+    """Rows of `sampling`: every percentile of each metric that has messages in partitions.
+
+    What never came counts as it does in the percentiles: in the second that it belongs to, at its age. Where there is
+    such, the percentiles of what was delivered alone have rows, too, as `delivered_p99`.
+    """
     block = max(BLOCK_SECONDS, -(-cycle_ns // NS_PER_SECOND))
     rows: list[Row] = []
     for metric in metrics:
         if metric.absent or metric.name in UNPLACED:
             continue
-        counts = histograms.delivered.metric_by(metric.name, By.TICK)
-        windows = [each for _, each in counts.where(is_measured(counts.at)).split(shift=1)]
-        for name, found in zip(PERCENTILES, intervals(windows, list(PERCENTILES.values()), block), strict=True):
-            low, high = (None if each is None else each / NS_PER_MS for each in (found.low_ns, found.high_ns))
-            row = {"metric": metric.name, "percentile": name, "low_ms": low, "high_ms": high}
-            rows.append(row | {"block_seconds": block, "reason": found.reason})
+        delivered, censored = (dict(of_phase(counts, metric.name).split(shift=1)) for counts in _both(histograms))
+        merged = [delivered.get(at, EMPTY).plus(censored.get(at, EMPTY)) for at in sorted({*delivered, *censored})]
+        rows += _sampled(metric, merged, PERCENTILES, block)
+        if censored:
+            ranks = {f"delivered_{name}": PERCENTILES[name] for name in DELIVERED_PERCENTILES}
+            rows += _sampled(metric, list(delivered.values()), ranks, block)
     return rows
+
+
+def _sampled(metric: Metric, windows: Sequence[Buckets], ranks: Mapping[str, int], block: int) -> Iterator[Row]:
+    for name, found in zip(ranks, intervals(windows, list(ranks.values()), block), strict=True):
+        low, high = (None if each is None else each / NS_PER_MS for each in (found.low_ns, found.high_ns))
+        row = {"metric": metric.name, "percentile": name, "low_ms": low, "high_ms": high}
+        yield row | {"block_seconds": block, "reason": found.reason}
 
 
 def _bounds(metric: Metric, widths: Widths, ages: Buckets) -> Row:

@@ -10,7 +10,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, latencies, piped, sections
 from streamgauge.report.assemble.connections import connections
 from streamgauge.report.assemble.scorecards import scorecards
-from streamgauge.report.assemble.steps import rates, steps, warmup
+from streamgauge.report.assemble.steps import decided, path_of, rates, steps, warmup
 from streamgauge.report.assemble.wire import wire
 from streamgauge.report.files import read_facts, rows_of, table_file, whole
 from streamgauge.result import FORMAT, Result
@@ -23,6 +23,7 @@ from streamgauge.verdict.expectations import expectations
 from streamgauge.verdict.trust import place
 from streamgauge.verdict.trust.calibrated import lacking
 from streamgauge.verdict.trust.figures import Figures, figures
+from streamgauge.verdict.trust.figures.derived import derived
 from streamgauge.verdict.trust.parts import state, used
 
 TABLES: Final = (
@@ -109,6 +110,8 @@ def _assembled(run: Evidence) -> Result:
     parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
     checks = [Check(**row) for row in run.rows("verdict")]
     trust = _figures(run, checks, parts) if checks else {}
+    trust |= derived(trust, path_of(run), parts["steps"] or (), parts["redelivery"])
+    parts["steps"] = decided(run, parts["steps"] or (), trust) or None
     facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells", "codecs"}))
     judged = verdict(run, checks, trust)
     result = Result(format=FORMAT, run=facts, verdict=judged, trust=trust, expectations=[], **parts)
@@ -150,7 +153,7 @@ def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSe
         return VerdictSection(valid=None, checks=shown)
     judge_by = run.profile.judge_by
     named = used(trust, run.profile.expect, judge_by)
-    found = state(trust, named, checks)
+    found = state(trust, named, judge_by)
     return VerdictSection(
         valid=found != "not_valid",
         state=found,

@@ -8,10 +8,12 @@ from streamgauge.report.assemble.latencies import KINDS, latency
 from streamgauge.report.assemble.nulls import made
 from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.throughput import RatesSection, StepResult, WarmupTotals
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 
+_RATES: Final = ("target", "sent", "acked", "received")
 _MINUTE: Final = 60
 _BYTES_PER_MB: Final = 1e6
 _BYTES: Final = ("sent_bytes", "received_bytes")
@@ -23,8 +25,38 @@ def steps(run: Evidence) -> list[StepResult] | None:
     """Each step of the load; None where it has none."""
     rows = run.rows("steps")
     latencies = {(row["metric"], row["second"]): row for row in run.matching("latency", scope="step")} if rows else {}
-    path = "end_to_end" if run.consumes else "ack"
-    return [_step(run, row, latencies, path) for row in rows] or None
+    return [_step(run, row, latencies, path_of(run)) for row in rows] or None
+
+
+def path_of(run: Evidence) -> str:
+    """Of which path the latencies of steps are."""
+    return "end_to_end" if run.consumes else "ack"
+
+
+def decided(run: Evidence, steps: Sequence[StepResult], trust: Mapping[str, FigureTrust]) -> list[StepResult]:
+    """Steps whose expectations are decided by what may be believed of them; `trust` is that of the result.
+
+    A step whose expectation cannot be decided has not held.
+    """
+    path = path_of(run)
+    return [_decided(run, path, step, _of_step(trust, place, path)) for place, step in enumerate(steps)]
+
+
+def _of_step(trust: Mapping[str, FigureTrust], place: int, path: str) -> dict[str, FigureTrust]:
+    """The companions of a step, by the paths that expectations name."""
+    begin = f"steps.{place}."
+    mine = {name.removeprefix(begin): each for name, each in trust.items() if name.startswith(begin)}
+    return {f"latency.{path}.{name}": each for name, each in mine.items()}
+
+
+def _decided(run: Evidence, path: str, step: StepResult, mine: Mapping[str, FigureTrust]) -> StepResult:
+    if not mine:
+        return step
+    rates = {f"{name}_per_second": getattr(step, f"{name}_per_second") for name in _RATES}
+    of_kinds = {kind: getattr(step, kind) for kind in KINDS}
+    judged = _expectations(run.profile.expect, rates, of_kinds, path, mine)
+    held = step.held and all(each.passed for each in judged)
+    return step.model_copy(update={"expectations": judged, "held": held})
 
 
 def warmup(run: Evidence) -> WarmupTotals | None:
@@ -94,7 +126,7 @@ def _step(run: Evidence, row: Row, latencies: Mapping[Any, Row], path: str) -> S
         kind: latency(found, ()) if (found := latencies.get((f"{path}_{kind}", row["from_second"]))) else None
         for kind in KINDS
     }
-    judged = _expectations(run.profile.expect, rates, of_kinds, path)
+    judged = _expectations(run.profile.expect, rates, of_kinds, path, {})
     errors = row["failed"] + row["unsent"]
     arrived = _arrived(run, row) >= ARRIVING * row["due"]
     missing = any(each.censored for each in of_kinds.values() if each)
@@ -121,9 +153,10 @@ def _expectations(
     rates: Mapping[str, float | None],
     latencies: Mapping[str, LatencyFigures | None],
     path: str,
+    trust: Mapping[str, FigureTrust],
 ) -> list[ExpectationResult]:
     """What the scenario expects of these rates and latencies; of anything else a step says nothing."""
     begins = (f"latency.{path}.", *(f"throughput.{name}" for name in rates))
     mine = {each: wanted for each, wanted in expect.items() if each.startswith(begins)}
     shown = {kind: each and each.model_dump(mode="json", exclude_unset=True) for kind, each in latencies.items()}
-    return expectations({"throughput": rates, "latency": {path: shown}}, mine)
+    return expectations({"throughput": rates, "latency": {path: shown}}, mine, trust)

@@ -10,6 +10,7 @@ from streamgauge.result import Result
 from streamgauge.result.imported import ImportedPoint
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import VerdictSection
+from streamgauge.verdict.trust.judged import unmatched
 
 _JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
 IMPORTED: Final = "IMPORTED, NOT JUDGED"
@@ -38,9 +39,11 @@ _FAMILIES: Final = {
     "connections": "connections",
     "lag": "lag",
     "recovery": "recovery",
+    "steps": "steps",
+    "redelivery": "redelivery",
 }
 """Figures that are told together, by how their paths begin."""
-_PARTS: Final = re.compile(r"^(delivery|lag|recovery)\.(?:measure|groups\.\d+|\d+)\.")
+_PARTS: Final = re.compile(r"^(delivery|lag|recovery|steps)\.(?:measure|groups\.\d+|\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run, and those of all recoveries together."""
 _POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
 """Polls by message are told with polls."""
@@ -69,10 +72,18 @@ def parts(result: Result) -> dict[str, str]:
 
     Nothing is said where all is believed; where nothing is, the checks say why.
     """
-    narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
     here = {"This machine": result.verdict.place} if result.verdict.place else {}
     lacking = {"Calibration": result.verdict.calibration} if result.verdict.calibration else {}
-    return _origin(result) | narrowed | _divided(result.trust, result.verdict.place or "") | here | lacking
+    return _origin(result) | _narrowed(result) | _divided(result.trust, result.verdict.place or "") | here | lacking
+
+
+def _narrowed(result: Result) -> dict[str, str]:
+    """What the scenario narrows the verdict to, and what of that the run does not have: then it is not valid."""
+    judge_by = result.verdict.judge_by
+    lacking = unmatched(result.trust, judge_by) if result.trust else []
+    what = "figure of this name, so it is" if len(lacking) == 1 else "figures of these names, so it is"
+    missing = [f"the run has no {what} not valid: {listed(lacking)}"] if lacking else []
+    return {"Judged by": "; ".join([listed(judge_by), *missing])} if judge_by else {}
 
 
 def _origin(result: Result) -> dict[str, str]:

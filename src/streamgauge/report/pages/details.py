@@ -1,6 +1,6 @@
 """What few runs have, in words: missing messages, transactions, processing, connections, bytes on the wire, steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import (
@@ -17,6 +17,7 @@ from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
 from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.throughput import StepResult
+from streamgauge.result.model.trust import FigureTrust
 
 NAMED: Final = 10
 """Messages that are named where there is little room."""
@@ -150,7 +151,7 @@ def processing(result: Result) -> str:
 
 def steps(result: Result) -> list[list[str]]:
     """A row of texts for each step of the load, under `STEP_HEADS`; none of a load without steps."""
-    return [_step(each) for each in (result.steps or ())[:MOST_STEPS]]
+    return [_step(each, place, result.trust) for place, each in enumerate((result.steps or ())[:MOST_STEPS])]
 
 
 def steps_held(result: Result) -> str:
@@ -165,22 +166,26 @@ def steps_held(result: Result) -> str:
     return f"{f'every step up to {per_second(max(below))} held' if below else 'no rate held'}{cut}"
 
 
-def _step(step: StepResult) -> list[str]:
+def _step(step: StepResult, place: int, trust: Mapping[str, FigureTrust]) -> list[str]:
+    def figure(kind: str, name: str) -> str:
+        return _figure(getattr(step, kind), name, trust.get(f"steps.{place}.{kind}.{name}_ms"))
+
     achieved = step.acked_per_second if step.received_per_second is None else step.received_per_second
     return [
         str(step.step),
         per_second(step.target_per_second),
         per_second(achieved),
-        *(_figure(step.response, name) for name in ("p50", "p90", "p99", "p99_9", "max")),
-        *(_figure(step.service, name) for name in ("p50", "p99")),
+        *(figure("response", name) for name in ("p50", "p90", "p99", "p99_9", "max")),
+        *(figure("service", name) for name in ("p50", "p99")),
         whole(step.errors),
         _held(step),
     ]
 
 
-def _figure(latency: LatencyFigures | None, name: str) -> str:
+def _figure(latency: LatencyFigures | None, name: str, trust: FigureTrust | None) -> str:
     value = latency.ms(name) if latency else None
-    return f"> {significant(value)}" if latency and value is not None and latency.is_least(name) else significant(value)
+    is_least = latency is not None and value is not None and latency.is_least(name)
+    return cell(value, trust, mark="> " if is_least else "")
 
 
 def _held(step: StepResult) -> str:

@@ -221,7 +221,7 @@ def _steps(result: Result) -> RenderableType:
         table.add_column(justify="left" if head == "held" else "right", no_wrap=head != "held")
     table.add_row(*(Text(head, style="dim") for head in heads))
     for row in details.step_table(result, heads):
-        table.add_row(*map(Text, row))
+        table.add_row(*map(struck, row))
     return Group(table, Text(details.steps_held(result)))
 
 

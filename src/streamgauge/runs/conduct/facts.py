@@ -9,9 +9,10 @@ from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.record.calibrations import read_calibrations
 from streamgauge.record.facts import machine, versions
 from streamgauge.runs.conduct.prepare import Prepared
+from streamgauge.runs.request.materials import replayed_rate
 from streamgauge.scenario import shareable
 from streamgauge.scenario.profile import profile_of
-from streamgauge.verdict.calibration import Calibration, nearest
+from streamgauge.verdict.calibration import Calibration, nearest, rate_of
 
 
 def begun(
@@ -24,7 +25,7 @@ def begun(
     scenario, identity = run.scenario, run.identity
     names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
     profile, here, used = profile_of(scenario), machine(), versions()
-    rate = profile.pace.per_second if profile.pace else None
+    rate = rate_of(profile.pace) or replayed_rate(scenario, run.arrivals)
     # A calibration is not judged by an earlier one.
     kept = [] if broker.modelled else read_calibrations()
     known = nearest(kept, here, used["streamgauge"], rate, run.pair.wall_ns)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.produce.compose import Composer
@@ -71,6 +72,14 @@ def arrivals_of(scenario: Scenario) -> Int64s | None:
 def replayed(load: Load) -> Replay | None:
     """What a load replays; None for one that follows a shape."""
     return load.rate.replay if isinstance(load.rate, Pace) else None
+
+
+def replayed_rate(scenario: Scenario, arrivals: Int64s | None) -> float | None:
+    """Messages a second on average of a replay; None of another load, and where all arrive at once."""
+    replay = replayed(scenario.load) if scenario.load else None
+    if replay is None or arrivals is None or not len(arrivals) or arrivals[-1] <= arrivals[0]:
+        return None
+    return float((len(arrivals) - 1) * NS_PER_SECOND * replay.scale / (arrivals[-1] - arrivals[0]))
 
 
 def _functions(scenario: Scenario) -> Iterator[tuple[str, str, Sequence[str]]]:

@@ -28,6 +28,7 @@ from streamgauge.runs.request.scenario_file import read_scenario, setting_text
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Scenario, Setting, document
 from streamgauge.scenario.model.values import epoch_ns
+from streamgauge.verdict.trust.judged import judge_by_faults
 from streamgauge.workload.pacing import Int64s
 
 READY_SECONDS: Final = 10
@@ -255,10 +256,11 @@ def _check_clients(
 
 
 def _stated(resolved: Scenario, *, embedded: bool) -> list[Fault]:
-    """Faults of secrets that were masked, of the begin, and of expectations."""
+    """Faults of secrets that were masked, of the begin, and of what is judged and expected."""
     return [
         *(Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))),
         *start_faults(resolved, clock.clock_pair().wall_ns, embedded=embedded),
+        *judge_by_faults(resolved.judge_by),
         *expectation_faults(resolved.expect),
     ]
 

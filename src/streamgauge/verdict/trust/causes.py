@@ -62,6 +62,14 @@ TAKES: Final[Mapping[str, Taken]] = {
     "source": Taken(("delivery.",)),
 }
 """What a check takes when it fails and the instrument is the cause."""
+UNKNOWN_TAKES: Final = frozenset({"wall_clock"})
+"""Checks that take the same when they are unknown: nothing else says how far their figures may be off.
+
+Others that can be unknown are about figures that have bounds, which decide, as those of `schedule` and `rate`; about
+figures that are missing then, too, as those of `lag_samples`; never fail, as `undecided`; or are unknown only where
+another fails, as `controller` in a run that was killed. The rest are unknown in runs that are short, on machines that
+do not count something, or beside brokers of others, and take nothing there.
+"""
 _SUBJECTS: Final[Mapping[str, Callable[[Profile], bool]]] = {
     "connections.": lambda profile: bool(profile.connections),
     "lag.": lambda profile: profile.lag_every_ns is not None,
@@ -88,12 +96,16 @@ def failing(checks: Sequence[Check]) -> list[Check]:
 
 
 def taken(checks: Sequence[Check], paths: Collection[str], profile: Profile) -> list[tuple[Check, Taken]]:
-    """The failing checks of the instrument, with what they take of the figures of a run.
+    """The checks of the instrument that fail, or are unknown and nothing else says it, with what they take of a run.
 
-    A check takes all if none of the figures that it names is there, although the run should have them: what failed was
-    about something.
+    A failing check takes all if none of the figures that it names is there, although the run should have them: what
+    failed was about something.
     """
-    return [(check, _taken(TAKES.get(check.name, _EVERYTHING), paths, profile)) for check in failing(checks)]
+    unknown = [check for check in checks if check.status == "unknown" and check.name in UNKNOWN_TAKES]
+    return [
+        *((check, _taken(TAKES.get(check.name, _EVERYTHING), paths, profile)) for check in failing(checks)),
+        *((check, TAKES[check.name]) for check in unknown),
+    ]
 
 
 def _taken(takes: Taken, paths: Collection[str], profile: Profile) -> Taken:

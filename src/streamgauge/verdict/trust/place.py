@@ -15,10 +15,21 @@ from streamgauge.verdict.trust.starvation import CoreWait, explained, of_process
 _PIPELINE: Final = ("query", "driver", "executor", "python")
 _OTHER_LOAD: Final = "another generator would have sent another load: it depends on how fast messages are acknowledged"
 
+_WAITS: Final = (
+    "producers wait for reports, to flush or to end a transaction: what they are late by in one wait adds to the next, "
+    "and the interval holds only the largest of these delays"
+)
+
 
 def of_load(run: Evidence) -> str | None:
-    """Why all latencies are this generator's; None where a schedule alone says what is sent."""
-    return _OTHER_LOAD if run.follows_answers else None
+    """Why all latencies are this generator's; None where a schedule alone says what is sent.
+
+    Also of a schedule whose producers wait for reports on the way: then the interval holds the largest of their delays,
+    and not what one wait adds to the next. Like the latencies of a closed loop these keep their trust.
+    """
+    if run.follows_answers:
+        return _OTHER_LOAD
+    return _WAITS if run.sends and run.waits_for_reports else None
 
 
 def of_seconds(run: Evidence) -> list[Seconds]:

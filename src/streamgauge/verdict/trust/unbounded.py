@@ -5,18 +5,26 @@ system would have done.
 """
 
 from collections.abc import Sequence
+from statistics import median
 
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.verdict.evidence import Evidence, Row, largest
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
+from streamgauge.verdict.trust.seconds import RECEIVED, Seconds, looks, seconds
 
 
 def of_latency(run: Evidence) -> list[Seconds]:
-    """Seconds that leave latency without a bound."""
-    rows = _frozen(run)
-    return [seconds(run, "all processes stood still together", rows)] if rows else []
+    """Seconds that leave latency without a bound.
+
+    A consumer that is silent for too long loses its partitions. Its own wait is in the bounds of messages; how long
+    they waited for the consumer that got them instead is the instrument's doing as well, and in none.
+    """
+    found = [seconds(run, "all processes stood still together", rows)] if (rows := _frozen(run)) else []
+    if silent := _silent(run):
+        because = "a consumer did not poll for longer than it may without losing its partitions"
+        found.append(seconds(run, because, silent, RECEIVED))
+    return found
 
 
 def of_counts(run: Evidence) -> dict[str, str]:
@@ -39,6 +47,20 @@ def of_counts(run: Evidence) -> dict[str, str]:
     return found
 
 
+def _silent(run: Evidence) -> list[Row]:
+    """Intervals from the begin of each gap of a consumer's own by which it lost its partitions until it was told.
+
+    Of a consumer that is slow on purpose a gap may be what it was to do.
+    """
+    silence_ms = run.profile.consume.longest_silence_ms if run.profile.consume and not run.is_held_back else None
+    gaps = [(row, row.get("poll_gap_ms") or 0.0) for row in looks(run, "consumer") if not run.is_stopped(row)]
+    return [
+        {**row, "duration_ns": row["duration_ns"] + round(gap_ms * NS_PER_MS)}
+        for row, gap_ms in gaps
+        if silence_ms and gap_ms > silence_ms
+    ]
+
+
 def _longest_gap(run: Evidence, role: str) -> float:
     """Without what the scenario stopped."""
     looks = [row for row in run.matching("resources", scope="interval", role=role) if not run.is_stopped(row)]
@@ -46,7 +68,14 @@ def _longest_gap(run: Evidence, role: str) -> float:
 
 
 def _frozen(run: Evidence) -> list[Row]:
-    late = [row for row in looks(run, "host") if row["duration_ns"] >= NS_PER_SECOND + limits.FROZEN_MS * NS_PER_MS]
+    """The intervals whose sample was late while no worker polled.
+
+    The sampler looks at regular times, so that the median of its intervals is what it was to keep to: half a second, in
+    older runs a whole one. What stood still between two looks, and for no longer, has made none of them late.
+    """
+    seen = looks(run, "host")
+    usual_ns = median(row["duration_ns"] for row in seen) if seen else 0
+    late = [row for row in seen if row["duration_ns"] >= usual_ns + limits.FROZEN_MS * NS_PER_MS]
     polls = _pollers(run)
     return [row for row in late if _is_frozen([each for each in polls if _meets(each, row)])]
 
@@ -54,11 +83,11 @@ def _frozen(run: Evidence) -> list[Row]:
 def _pollers(run: Evidence) -> list[Row]:
     """Samples of processes that poll all the time: producers, or consumers where nobody sends.
 
-    Consumers that are slow on purpose leave gaps that say nothing.
+    Consumers that are slow on purpose leave gaps that say nothing, and so do processes that the scenario stopped.
     """
-    if run.sends:
-        return looks(run, "producer")
-    return [] if run.is_held_back else looks(run, "consumer")
+    if not run.sends and run.is_held_back:
+        return []
+    return [row for row in looks(run, "producer" if run.sends else "consumer") if not run.is_stopped(row)]
 
 
 def _is_frozen(polls: Sequence[Row]) -> bool:

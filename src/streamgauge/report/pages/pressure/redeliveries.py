@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, percent, plural, significant, whole
+from streamgauge.report.pages.belief import cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.clients import RedeliverySection
 
@@ -39,17 +40,22 @@ def times(result: Result) -> list[Sequence[str]]:
     if found is None:
         return []
     return [
-        (words, *(milliseconds(getattr(found, f"{name}_{each}_ms")) for each in ("p50", "p90", "p99", "max")))
+        (words, *(_time(result, f"{name}_{each}_ms") for each in ("p50", "p90", "p99", "max")))
         for name, words in _TIMES.items()
     ]
 
 
+def _time(result: Result, name: str) -> str:
+    """A time; struck out where it is not believed."""
+    return cell(getattr(result.redelivery, name), result.trust.get(f"redelivery.{name}"), milliseconds)
+
+
 def in_short(result: Result) -> dict[str, str]:
     """Deliveries in a line; nothing where offsets are committed."""
-    return {"Redelivery": _told(result.redelivery)} if result.redelivery else {}
+    return {"Redelivery": _told(result, result.redelivery)} if result.redelivery else {}
 
 
-def _told(found: RedeliverySection) -> str:
+def _told(result: Result, found: RedeliverySection) -> str:
     per_message = UNKNOWN if found.deliveries_per_message is None else significant(found.deliveries_per_message)
     expected = "" if found.expected_per_message is None else f" (expected {significant(found.expected_per_message)})"
     told = [f"{whole(found.deliveries)} deliveries, {per_message} a message{expected}"]
@@ -67,7 +73,6 @@ def _told(found: RedeliverySection) -> str:
         if count:
             told.append(f"{whole(count)} {words}")
     if found.delay_p99_ms is not None:
-        told.append(
-            f"redelivered {milliseconds(found.delay_p50_ms)} after the deadline, p99 {milliseconds(found.delay_p99_ms)}"
-        )
+        median, p99 = (in_words(_time(result, f"delay_{each}_ms")) for each in ("p50", "p99"))
+        told.append(f"redelivered {median} after the deadline, p99 {p99}")
     return "; ".join(told)

@@ -40,7 +40,7 @@ def figures(
 ) -> Figures:
     """Every figure by its path in the result."""
     found = {
-        **dict(counts.rates(run, throughput)),
+        **dict(counts.rates(run, throughput, delivery)),
         **dict(latencies.latencies(run, latency)),
         **dict(latencies.own(latency, schedule_delay)),
         **dict(latencies.stages(run, pipeline)),

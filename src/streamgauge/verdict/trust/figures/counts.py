@@ -13,19 +13,38 @@ from streamgauge.verdict.trust.figures.interval import at_least, disbelieved, ex
 
 RATES: Final = ("sent", "acked", "received", "processed")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
+_MAY_BE_UNREPORTED: Final = ("sent", "acked", "failed")
+"""What a producer that died may have done and did not report."""
 _FOLLOWS: Final = "the rate depends on how fast messages are acknowledged, and so on the instrument, too"
 
 
-def rates(run: Evidence, throughput: ThroughputSection) -> Iterator[tuple[str, FigureTrust]]:
+def rates(run: Evidence, throughput: ThroughputSection, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
     """Rates by their paths."""
+    seconds = throughput.measured_seconds
+    unknown = delivery.measure.fate_unknown or 0
+    # They may have been sent and acknowledged; what was received was counted by those who received it.
+    more = unknown / seconds if seconds else 0.0
+    size_mb = (throughput.sent_mb_per_second or 0.0) / (throughput.sent_per_second or 1.0)
+    highs = {"sent_per_second": more, "acked_per_second": more, "sent_mb_per_second": more * size_mb}
     names = [f"{name}_per_second" for name in RATES] + ["sent_mb_per_second", "received_mb_per_second"]
     for name in names:
         if (value := getattr(throughput, name)) is None:
             continue
         if run.follows_answers:
             yield f"throughput.{name}", at_least(value, _FOLLOWS)
+        elif added := highs.get(name, 0.0):
+            trust = limits.of_rate(value, value, value + added)
+            because = [] if trust == "believed" else [_fate_unknown(unknown)]
+            yield (
+                f"throughput.{name}",
+                FigureTrust(value=value, low=value, high=value + added, trust=trust, because=because),
+            )
         else:
             yield f"throughput.{name}", exact(value)
+
+
+def _fate_unknown(count: int) -> str:
+    return f"the fate of {whole(count)} messages is unknown"
 
 
 def counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
@@ -33,12 +52,14 @@ def counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, Figu
     doubted = unbounded.of_counts(run)
     groups = {f"delivery.groups.{place}": group for place, group in enumerate(delivery.groups)}
     for prefix, found in {"delivery": delivery, "delivery.measure": delivery.measure, **groups}.items():
-        unknown = (found.unknown or 0) + (found.fate_unknown or 0)
+        silent = found.fate_unknown or 0
+        unknown = (found.unknown or 0) + silent
         for name, value in found:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            high = value + unknown if name in _MAY_BE_UNKNOWN else value
-            because = [f"the fate of {whole(unknown)} messages is unknown"] if high > value else []
+            more = unknown if name in _MAY_BE_UNKNOWN else silent if name in _MAY_BE_UNREPORTED else 0
+            high = value + more
+            because = [_fate_unknown(more)] if more else []
             trust = limits.of_count(value, high)
             figure = FigureTrust(value=value, low=value, high=high, trust=trust, because=because)
             # What did not happen, a gap has not caused.

@@ -9,9 +9,10 @@ from streamgauge.result.model.latency import LatencyFigures, LatencySection, Sch
 from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict import during
+from streamgauge.verdict.checks.record import RECORD_TIME_MS
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.calibrated import floor_ms
+from streamgauge.verdict.trust.calibrated import floor, told
 from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, disbelieved, exact
 from streamgauge.verdict.trust.starvation import explained, of_workers
 
@@ -22,6 +23,7 @@ _OWN: Final = ("poll", "poll_per_record", "batch", "flush_wait", "throttle", "ow
 """Durations of what the load itself does: how long they took is not in doubt, only why."""
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
+_SINCE_RECORD_TIME: Final = "latency.since_record_time"
 _VARIANCE: Final = "variance_ms2"
 _NO_BOUND: Final = "for some messages it is not known how much the instrument added"
 
@@ -33,7 +35,7 @@ def _metrics(latency: LatencySection) -> Iterator[tuple[str, str]]:
             if getattr(getattr(latency, path), kind) is not None:
                 yield f"latency.{path}.{kind}", f"{path}_{kind}"
     if latency.since_record_time is not None:
-        yield "latency.since_record_time", "since_record_time"
+        yield _SINCE_RECORD_TIME, "since_record_time"
 
 
 def _at(latency: LatencySection, path: str) -> LatencyFigures:
@@ -92,17 +94,16 @@ def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigur
 def _bounded(
     run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
 ) -> Iterator[tuple[str, FigureTrust]]:
-    sampled = {row["percentile"]: row for row in run.matching("sampling", metric=bounds["metric"])}
+    sampled = _sampled(run, bounds["metric"])
     for name in LATENCY_FIGURES:
-        value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
+        value, low = shown.ms(name), bounds[f"{name}_ms"]
         if value is None:
             continue
         if low is None:
             yield f"{path}.{name}_ms", disbelieved(exact(value), [_no_bound(run)])
             continue
-        figure = _of_latency(run, value, *_widened(run, f"{path}.{name}", value, low, most.ms(name) or value))
-        ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
-        yield f"{path}.{name}_ms", figure.model_copy(update=ends)
+        figure = _calibrated(run, path, value, low, most.ms(name) or value)
+        yield f"{path}.{name}_ms", figure.model_copy(update=sampled.get(name, {}))
     yield from _delivered(run, path, shown, bounds, most)
     if (stddev := shown.stddev_ms) is not None:
         spread = bounds["rms_width_ms"]
@@ -123,30 +124,62 @@ def _delivered(
     run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
 ) -> Iterator[tuple[str, FigureTrust]]:
     """Percentiles of delivered messages only."""
+    sampled = _sampled(run, bounds["metric"])
     for name, value in shown.delivered or ():
         if value is None:
             continue
         low, high = bounds.get(f"delivered_{name}"), getattr(most.delivered, name, None) or value
-        figure = disbelieved(exact(value), [_no_bound(run)]) if low is None else _of_latency(run, value, low, high)
-        yield f"{path}.delivered.{name}", figure
+        if low is None:
+            yield f"{path}.delivered.{name}", disbelieved(exact(value), [_no_bound(run)])
+            continue
+        ends = sampled.get(f"delivered_{name.removesuffix('_ms')}", {})
+        yield f"{path}.delivered.{name}", _calibrated(run, path, value, low, high).model_copy(update=ends)
 
 
-def _widened(run: Evidence, path: str, value: float, low: float, high: float) -> tuple[float, float]:
-    """An interval that is at least as wide as the instrument was wrong when it was calibrated."""
-    error = floor_ms(run.facts.calibration, path.removeprefix("latency."))
-    return min(low, value - max(0.0, error)), max(high, value - min(0.0, error))
+def _sampled(run: Evidence, metric: str) -> dict[str, dict[str, float | None]]:
+    """The ends by chance of each percentile of a metric."""
+    return {
+        row["percentile"]: {"sample_low": row["low_ms"], "sample_high": row["high_ms"]}
+        for row in run.matching("sampling", metric=metric)
+    }
 
 
-def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
-    trust = limits.of_latency(value, low, high)
+def _calibrated(run: Evidence, path: str, value: float, low: float, high: float) -> FigureTrust:
+    """A latency with an interval that is at least as wide as the instrument was wrong when it was calibrated.
+
+    What is no latency below zero without it is none with it.
+    """
+    stamped_ms = RECORD_TIME_MS if path == _SINCE_RECORD_TIME else 0.0
+    plain = _of_latency(run, value, low, high, stamped_ms)
+    calibration = run.facts.calibration
+    found = floor(calibration, path.removeprefix("latency."), value)
+    wide = min(low, max(0.0, value - found.below_ms)), max(high, value + found.above_ms)
+    if calibration is None or wide == (low, high):
+        return plain
+    figure = _of_latency(run, value, *wide, stamped_ms)
+    if figure.trust == "believed":
+        return figure
+    # What the run itself did explains only what would have been wide without the calibration.
+    because = [_less(wide[1] - wide[0]), *plain.because[1:]] if found.below_ms else plain.because
+    because = [*because, told(calibration, found)]
+    return figure.model_copy(update={"because": because})
+
+
+def _of_latency(run: Evidence, value: float, low: float, high: float, stamped_ms: float = 0.0) -> FigureTrust:
+    """A latency; `stamped_ms` is by how much its begin is rounded down."""
+    trust = limits.of_stamped(value, low, high, stamped_ms)
     because = [] if trust == "believed" else _why_wide(run, high - low)
     return FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
+
+
+def _less(width_ms: float) -> str:
+    return f"without the instrument it may have been up to {milliseconds(width_ms)} less"
 
 
 def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     """What made an interval wide, as far as that is known of the whole run."""
     late = (run.schedule_delay or {}).get("p99_ms") if run.has_schedule else None
-    found = [f"without the instrument it may have been up to {milliseconds(width_ms)} less"]
+    found = [_less(width_ms)]
     if late is not None:
         found.append(f"schedule delay p99 {milliseconds(late)}")
     gaps = [row for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
@@ -182,7 +215,7 @@ def _known_stages(pipeline: PipelineSection | None) -> Iterator[tuple[int, Pipel
 def stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[str, FigureTrust]]:
     """Both ends of a stage are rounded, and may have been passed earlier: it may have been shorter, or longer."""
     for place, stage in _known_stages(pipeline):
-        bounds = run.one("bounds", metric=stage.stage)
+        bounds, sampled = run.one("bounds", metric=stage.stage), _sampled(run, stage.stage)
         for name in _STAGE_FIGURES:
             path, value = f"{STAGES}{place}.{name}_ms", getattr(stage, f"{name}_ms")
             if bounds is None or not bounds["known"]:
@@ -191,7 +224,5 @@ def stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[st
             low, high = bounds[f"{name}_ms"], bounds[f"{name}_high_ms"]
             trust = limits.of_latency(value, low, high)
             because = [] if trust == "believed" else ["begin and end of the stage are not known that exactly"]
-            yield (
-                path,
-                FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because),
-            )
+            found = FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
+            yield path, found.model_copy(update=sampled.get(name, {}))
