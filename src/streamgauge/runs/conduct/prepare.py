@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from streamgauge.cluster.disks.mounts import why_not
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import Security, secrets_of
-from streamgauge.cluster.outages import standing
+from streamgauge.cluster.standing import standing
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import without_secrets
@@ -193,9 +193,11 @@ def _check_faults(scenario: Scenario, bootstrap: str | None) -> None:
         if isinstance(fault, LinkFault) and not embedded:
             what = f"{fault.kind}: only links of an embedded cluster have proxies, not those of --bootstrap"
             wrong.append(Fault(f"faults.{place}.between", what, "Leave --bootstrap out"))
-        elif isinstance(fault, DiskFault) and not embedded:
-            what = f"{fault.kind}: only disks of an embedded cluster can fail, not those of --bootstrap"
-            wrong.append(Fault(f"faults.{place}.target", what, "Leave --bootstrap out"))
+        elif isinstance(fault, DiskFault) and fault.is_of_one_directory and not embedded:
+            what = (
+                f"{fault.kind}: single directories are prepared when the run starts its brokers, not with --bootstrap"
+            )
+            wrong.append(Fault(f"faults.{place}.target", what, "Leave --bootstrap out, or use kind: disk-fails"))
         elif fault.needs_own_cluster and not ours:
             what = (
                 "is done to the cluster: on a cluster of --bootstrap only producers and consumers can be paused or "
