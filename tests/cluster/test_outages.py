@@ -89,8 +89,13 @@ def notes() -> list[Path]:
 
 
 def test_it_is_known_by_its_address(stands: StandingBroker) -> None:
-    assert (stands.name, stands.number, stands.is_broker, stands.has_ended) == ("stands", 1, True, False)
+    assert (stands.number, stands.is_broker, stands.has_ended) == (1, True, False)
     assert standing("127.0.0.1:2") == []
+
+
+def test_its_name_in_a_run_has_the_number_that_kafka_knows(stands: StandingBroker) -> None:
+    """As rows, leaders and resources have it; the registry may have given that name to a broker of another cluster."""
+    assert (stands.entry.name, stands.name) == ("stands", "broker-1")
 
 
 def test_a_command_line_that_the_system_has_not_set_yet_is_waited_for(
@@ -159,7 +164,7 @@ def test_one_that_was_left_dead_is_started_again(stands: StandingBroker, monkeyp
     left_by_somebody_dead(monkeypatch)
 
     (again,) = standing(BOOTSTRAP)
-    assert (again.name, again.pid != before, again.has_ended) == ("stands", True, False)
+    assert (again.entry.name, again.pid != before, again.has_ended) == ("stands", True, False)
     assert notes() == []
 
 

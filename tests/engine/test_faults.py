@@ -235,6 +235,17 @@ def test_no_other_broker_restarts_when_one_does_not_come_back() -> None:
     assert [each.starts for each in played.brokers] == [2, 1, 1]
 
 
+def test_brokers_are_those_that_kafka_numbers_so() -> None:
+    """Whatever their processes are called, and one of them only."""
+    named = [FakeBroker(f"broker-{n + 1}", number=n) for n in (1, 2, 3)]
+    played = Played(brokers=named)
+    played.plan(scheduled(fault("1s", "kill", "broker-2", "2s")))
+    played.until(5)
+
+    assert [(row.target, row.action) for row in played.rows] == [("broker-3", "begin"), ("broker-3", "end")]
+    assert [each.starts for each in named] == [1, 2, 1]
+
+
 def test_two_faults_of_one_process_do_not_meet() -> None:
     """Who has a role is not known before: the later fault is not injected, which is told."""
     played = Played()

@@ -21,6 +21,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.identity import identify, is_alive
 from streamgauge.processes.jvm.properties import properties_in
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.fault import BROKER
 
 _NOTED: Final = outages.ENDING | {signal.SIGSTOP}
 _COMMAND_SECONDS: Final = 1.0
@@ -42,8 +43,11 @@ class StandingBroker:
 
     @property
     def name(self) -> str:
-        """Its name, which stays the same in all its lives."""
-        return self.entry.name
+        """Its name in the run, the same in all its lives: a broker has Kafka's number, whatever it is registered as.
+
+        Where another cluster runs already, `broker start` names the first broker of the next one `broker-2`, say.
+        """
+        return f"{BROKER}-{self.number}" if self.is_broker else self.entry.name
 
     @property
     def pid(self) -> int:
@@ -75,7 +79,7 @@ class StandingBroker:
     def disk(self) -> "NotedDisk":
         """Its log directories, to which faults can be done; none of them passes through us."""
         directories = [Path(each) for each in self._settings["log.dirs"].split(",")]
-        gc_log = RunFolder(self.entry.log.parent).gc_log(self.name)
+        gc_log = RunFolder(self.entry.log.parent).gc_log(self.entry.name)
         logs = [self.entry.log, self.entry.log.with_name(gc_log.name)]
         return NotedDisk(self, BrokerDisk(self, directories, logs, {}))
 
