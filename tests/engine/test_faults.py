@@ -141,6 +141,34 @@ def test_who_has_a_role_is_found_when_the_fault_begins(target: str, hit: str) ->
     ]  # fmt: skip
 
 
+def test_a_disk_is_that_of_who_has_the_role() -> None:
+    """With what is done to it beside the role; a controller apart from the brokers has none."""
+    nodes = [FakeBroker(f"broker-{n}", number=n, is_broker=n < 3) for n in (1, 2, 3)]
+    played, disk = Played(brokers=nodes), {"at": "1s", "kind": "truncate-tail", "target": "leader-of:0", "for": "1s"}
+    played.plan(scheduled(disk, disk | {"at": "3s", "target": "active-controller"}))
+    played.until(6)
+
+    assert [(row.target, row.action, row.detail) for row in played.rows] == [
+        ("broker-2", "begin", "leader-of:0, 65536 bytes of each partition"),
+        ("broker-2", "end", "leader-of:0, 65536 bytes of each partition"),
+        ("active-controller", "begin", "65536 bytes of each partition"),
+    ]  # fmt: skip
+    assert [each.disk.calls for each in played.brokers] == [[], ["begin", "end"], []]
+    assert str(played.errors[-1]).startswith("it is node 3, which is under another fault")
+
+
+def test_a_controller_apart_from_the_brokers_is_killed_by_name() -> None:
+    played = Played(brokers=[FakeBroker(number=1), FakeBroker("controller-1", number=2, is_broker=False)])
+    kill = fault("1s", "kill", "controller-1", "2s")
+    played.plan(scheduled(kill, fault("4s", "kill", "brokers", "1s"), {**kill, "at": "6s"}))
+    played.until(9)
+
+    assert [target for _, _, target, action in played.told if action == "end"] == [
+        "controller-1", "broker-1", "controller-1"
+    ]  # fmt: skip
+    assert [each.starts for each in played.brokers] == [2, 3]
+
+
 def test_a_role_that_nobody_tells_is_the_error_of_the_row() -> None:
     played = Played(FakeCluster(answers=False))
     played.plan(scheduled(fault("1s", "kill", "leader-of:0", "2s"), fault("1s", "kill", "coordinator-of:x", "2s")))

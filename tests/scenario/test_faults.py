@@ -31,6 +31,9 @@ def parsed(*faults: dict[str, Any], **given: Any) -> Any:
         {"kind": "stop", "target": "broker-2", "at": "5s", "for": "3s"},
         {"kind": "stop", "target": "consumer-1", "at": "5s"},
         {"kind": "restart", "target": "random-broker", "at": "1s", "every": "9s"},
+        {"kind": "disk-fails", "target": "leader-of:0", "at": "1s", "for": "3s"},
+        {"kind": "truncate-tail", "target": "random-broker", "at": "1s", "for": "3s"},
+        {"kind": "lose-data", "target": "active-controller", "at": "1s", "for": "3s"},
         {"kind": "rolling-restart", "target": "brokers", "at": "1s", "between": "2s"},
         {"kind": "kill", "target": "leader-of:5", "at": "5s", "for": "3s"},
         {"kind": "pause", "target": "follower-of:streamgauge-x/0", "when": {"received": "5k"}, "for": "3s"},
@@ -64,6 +67,14 @@ def test_what_is_written_is_what_is_meant(fault: dict[str, Any]) -> None:
          "faults.0.when", "2 keys"),
         ({"kind": "stop", "target": "producer-0", "at": 0}, "faults.0", "cannot be stopped in order"),
         ({"kind": "stop", "target": "broker-1", "at": 0}, "faults.0", "a stopped broker needs a time"),
+        ({"kind": "kill", "target": "leader-of:0", "at": 0}, "faults.0", "a killed broker needs a time"),
+        ({"kind": "kill", "target": "controller-1", "at": 0}, "faults.0", "a killed controller needs a time"),
+        ({"kind": "restart", "target": "controller", "at": 0}, "faults.0", "a controller cannot be restarted"),
+        ({"kind": "kill", "target": "controller-1", "at": 0, "for": "1s"}, "faults.0.target",
+         "controller-1: the run has none apart from the brokers"),
+        ({"kind": "disk-fails", "target": "random-consumer", "at": 0, "for": "1s"}, "faults.0.target", "not a broker"),
+        ({"kind": "disk-fails", "target": "controller-1", "at": 0, "for": "1s"}, "faults.0.target", "not a broker"),
+        ({"kind": "disk-fails", "target": "leader-of:6", "at": 0, "for": "1s"}, "faults.0.target", "partitions 0 to 5"),
         ({"kind": "stop", "target": "consumer-1", "at": 0, "for": "1s"}, "faults.0", "stopped worker is not restarted"),
         ({"kind": "restart", "target": "consumer-1", "at": 0}, "faults.0", "cannot be restarted"),
         ({"kind": "restart", "target": "broker-1", "at": 0, "for": "1s"}, "faults.0", "ends by itself"),
@@ -121,6 +132,27 @@ def test_who_has_a_role_must_be_there(given: dict[str, Any], fault: dict[str, An
     assert [each.where for each in caught.value.faults] == [where]
 
 
+APART = {"cluster": {"brokers": 3, "controllers": 2}}
+
+
+@pytest.mark.parametrize(
+    "fault", [{"kind": "kill", "for": "3s"}, {"kind": "pause", "for": "3s"}, {"kind": "stop", "for": "3s"},
+              {"kind": "restart"}, {"kind": "nemesis"}],
+)  # fmt: skip
+def test_controllers_apart_from_the_brokers_have_names(fault: dict[str, Any]) -> None:
+    """And are not the process of a backpressure policy."""
+    key, name = ("targets", ["controller-2"]) if fault["kind"] == "nemesis" else ("target", "controller-2")
+    (said,) = parsed({"at": "1s", key: name, **fault}, **APART).faults
+    assert (said.needs_own_cluster, said.touches_log) == (True, True)
+    with pytest.raises(BadInput, match="controller-3: the run has 2 apart from the brokers"):
+        parsed({"at": "1s", **fault, key: ["controller-3"] if key == "targets" else "controller-3"}, **APART)
+
+
+def test_controllers_apart_from_the_brokers_have_no_disk() -> None:
+    with pytest.raises(BadInput, match="active-controller: controllers apart from the brokers have no log directories"):
+        parsed({"at": "1s", "kind": "lose-data", "target": "active-controller", "for": "1s"}, **APART)
+
+
 def pause(target: str, at: str, **more: Any) -> dict[str, Any]:
     return {"kind": "pause", "target": target, "at": at, "for": "3s", **more}
 
@@ -134,6 +166,7 @@ def pause(target: str, at: str, **more: Any) -> dict[str, Any]:
         (pause("broker-2", "1s"), pause("brokers", "3s"), True),
         (pause("broker-2", "1s"), pause("broker-1", "3s"), False),
         (pause("consumers", "1s"), pause("broker-1", "3s"), False),
+        (pause("broker-1", "1s"), {"kind": "lose-data", "target": "leader-of:0", "at": "2s", "for": "1s"}, False),
         (pause("broker-1", "1s", every="5s"), pause("broker-1", "12s"), True),
         (pause("leader-of:0", "1s"), pause("broker-1", "3s"), False),
         (pause("broker-1", "1s", when={"sent": 1}), pause("broker-1", "3s"), False),

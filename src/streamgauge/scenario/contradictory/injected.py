@@ -14,6 +14,7 @@ from streamgauge.scenario.model.environment.faults.processes import (
     DRIVER,
     EXECUTOR,
     EXECUTORS,
+    QUORUM,
     ProcessFault,
 )
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence, occurrences
@@ -69,16 +70,21 @@ def _process(scenario: Scenario, fault: ProcessFault | DiskFault, where: str) ->
         "tracker": markers.trackers if markers else 0,
         CONTROLLER: int(scenario.backpressure is not None),
         BROKER: scenario.brokers,
+        QUORUM: scenario.cluster.controllers,
         DRIVER: int(scenario.pipeline is not None),
         EXECUTOR: EXECUTORS if _has_cluster(scenario.pipeline) else 0,
     }
     if (fault.number or 0) - fault.first >= counts[fault.role]:
-        known = f"the run has {counts[fault.role]}" if counts[fault.role] else "the run has none"
+        apart = " apart from the brokers" if fault.role == QUORUM else ""
+        known = f"the run has {counts[fault.role] or 'none'}{apart}"
         yield Fault(where, f"{fault.target}: {known}", _TARGET)
     elif fault.target == BROKER and scenario.brokers > 1:
         what = f"{fault.target}: the cluster has {scenario.brokers}"
         yield Fault(where, what, "Write broker-1 or another number, or brokers for all")
     elif fault.by_role:
+        if isinstance(fault, DiskFault) and fault.by_role.role == "controller" and scenario.cluster.controllers:
+            what = f"{fault.target}: controllers apart from the brokers have no log directories"
+            yield Fault(where, what, "Name a broker, or leave cluster.controllers out")
         yield from _by_role(scenario, fault.target, fault.by_role, where)
 
 

@@ -106,7 +106,7 @@ class Injector:
         if fault.by_role:
             target = yield from self._looked_up(each)
             if target:
-                yield from self._on(each, target, fault.target)
+                yield from self._on(each, target, ", ".join(filter(None, (fault.target, fault.detail))))
             return
         targets = [target for target in self.targets if fault.target in target.meant_by]
         if fault.kind == ROLLING_RESTART:
@@ -118,7 +118,8 @@ class Injector:
 
     def _looked_up(self, each: Occurrence) -> Course[Target | None]:
         """The target that has a role now; None where nobody knows, which is written down."""
-        free = [target for target in self.targets if not target.ended() and target.name not in self._under]
+        able = [target for target in self.targets if each.fault.kind in target.actions]
+        free = [target for target in able if not target.ended() and target.name not in self._under]
         number = sum(place == each.place for place, _ in self._courses)
         try:
             found = yield from self._answer(self.roles.find(each, free, number), "its target is not known")

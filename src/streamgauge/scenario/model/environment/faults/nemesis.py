@@ -10,9 +10,9 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.scenario.model.environment.faults.families import FAMILIES, LEADERSHIP
-from streamgauge.scenario.model.environment.faults.fault import BROKER, KILL, PAUSE, SHORTEST_NS, ScheduledFault
+from streamgauge.scenario.model.environment.faults.fault import KILL, PAUSE, SHORTEST_NS, ScheduledFault
 from streamgauge.scenario.model.environment.faults.leadership import LeadershipFault
-from streamgauge.scenario.model.environment.faults.processes import STOP, ProcessFault
+from streamgauge.scenario.model.environment.faults.processes import NODES, STOP, ProcessFault
 from streamgauge.scenario.model.environment.faults.targets import process_target, role_of
 from streamgauge.scenario.model.values import Duration
 
@@ -54,7 +54,7 @@ class Nemesis(ScheduledFault):
         if kind in FAMILIES[LEADERSHIP]:
             return
         given = {"kind": kind, "target": target, "at": "0s"} | ({"for": "1s"} if kind in LASTING else {})
-        if kind in {KILL, STOP} and role_of(target) != BROKER:
+        if kind in {KILL, STOP} and role_of(target) not in NODES:
             raise BadValue(
                 f"{kind} of {target}: a worker is not started again", "Name brokers, or write `kinds: [pause]`"
             )
@@ -64,8 +64,8 @@ class Nemesis(ScheduledFault):
     def needs_own_cluster(self) -> bool:
         """Whether any that it may draw is done to brokers or to partitions."""
         of_processes = [kind for kind in self.kinds if kind not in FAMILIES[LEADERSHIP]]
-        on_broker = any(role_of(target) == BROKER for target in self.targets)
-        return len(of_processes) < len(self.kinds) or on_broker
+        on_node = any(role_of(target) in NODES for target in self.targets)
+        return len(of_processes) < len(self.kinds) or on_node
 
     def drawn(self, until_ns: int, random: Random) -> Iterator[ProcessFault | LeadershipFault]:
         """The faults that end before `until_ns` after the start of the measure phase, in the order of their times."""
