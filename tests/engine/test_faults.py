@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.injecting import FakeBroker, fault, is_as_before, scheduled
+from tests.links import FakeLinks
 
 from streamgauge.domain.blocks import PartitionPlace, PartitionState
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -21,7 +22,7 @@ from streamgauge.engine.supervise.faults.inject import ANSWER_NS, BACK_NS, Injec
 from streamgauge.engine.supervise.faults.leading import is_reached, targets_of_leadership, wanted_replicas
 from streamgauge.engine.supervise.faults.roles import Roles, is_back, node_of_role
 from streamgauge.engine.supervise.faults.rows import FaultRow
-from streamgauge.engine.supervise.faults.targets import STOP_NS, target_of_broker
+from streamgauge.engine.supervise.faults.targets import STOP_NS, target_of_broker, targets_of_links
 from streamgauge.scenario.model.environment.faults.leadership import LeadershipFault
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
 from streamgauge.scenario.model.environment.faults.when import RunCounts
@@ -84,6 +85,7 @@ class Played:
 
     cluster: FakeCluster = field(default_factory=FakeCluster)
     brokers: list[FakeBroker] = field(default_factory=lambda: [FakeBroker(f"broker-{n}", number=n) for n in (1, 2, 3)])
+    links: FakeLinks = field(default_factory=FakeLinks)
     now: int = 0
     counted: RunCounts = NOTHING
     rows: list[FaultRow] = field(default_factory=list)
@@ -98,7 +100,8 @@ class Played:
     def plan(self, faults: list[Occurrence]) -> None:
         """What is to be done."""
         self.injector.targets = [
-            *self.injector.targets, *targets_of_leadership(faults, self.cluster, len(self.brokers))
+            *self.injector.targets, *targets_of_leadership(faults, self.cluster, len(self.brokers)),
+            *targets_of_links(self.links, [each.fault for each in faults]),
         ]  # fmt: skip
         self.injector.plan(faults)
 
@@ -155,6 +158,42 @@ def test_a_disk_is_that_of_who_has_the_role() -> None:
     ]  # fmt: skip
     assert [each.disk.calls for each in played.brokers] == [[], ["begin", "end"], []]
     assert str(played.errors[-1]).startswith("it is node 3, which is under another fault")
+
+
+def cut(*between: Any, at: str = "1s", lasting: str = "2s", **more: Any) -> dict[str, Any]:
+    return {"at": at, "for": lasting, "kind": "cut", "between": between, **more}
+
+
+def test_links_are_those_of_who_has_the_role_when_the_fault_begins() -> None:
+    """Until it ends, whoever has the role by then; the row names the node, and the role as its detail."""
+    played = Played()
+    played.plan(scheduled(cut("leader-of:0", "brokers", one_way=True)))
+    played.until(2)
+    assert [each.between for each in played.links.on] == [(("broker-2",), ("brokers",))]
+    played.cluster.leader = 3
+    played.until(5)
+
+    assert played.links.on == []
+    assert played.told == [(1, "cut", "broker-2-brokers", "begin"), (3, "cut", "broker-2-brokers", "end")]
+    assert [row.detail for row in played.rows] == ["leader-of:0, one way"] * 2
+
+
+def test_ends_of_links_that_are_drawn_are_other_nodes_than_those_with_a_role() -> None:
+    played = Played()
+    played.plan(scheduled(*(cut("random-broker", "leader-of:0", at=f"{3 * at}s") for at in range(1, 9))))
+    played.until(30)
+
+    assert {row.target for row in played.rows} == {"broker-1-broker-2", "broker-3-broker-2"}
+    assert not any(played.errors)
+
+
+def test_links_of_a_role_that_nobody_tells_are_left_alone() -> None:
+    played = Played(FakeCluster(answers=False))
+    played.plan(scheduled(cut("leader-of:0", "clients")))
+    played.until(5)
+
+    assert (played.told, played.errors) == ([(1, "cut", "leader-of:0-clients", "begin")], ["no broker responds"])
+    assert played.links.calls == 0
 
 
 def test_a_controller_apart_from_the_brokers_is_killed_by_name() -> None:

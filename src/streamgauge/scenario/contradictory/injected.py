@@ -85,10 +85,11 @@ def _process(scenario: Scenario, fault: ProcessFault | DiskFault, where: str) ->
         if isinstance(fault, DiskFault) and fault.by_role.role == "controller" and scenario.cluster.controllers:
             what = f"{fault.target}: controllers apart from the brokers have no log directories"
             yield Fault(where, what, "Name a broker, or leave cluster.controllers out")
-        yield from _by_role(scenario, fault.target, fault.by_role, where)
+        yield from of_role(scenario, fault.target, fault.by_role, where)
 
 
-def _by_role(scenario: Scenario, target: str, wanted: ByRole, where: str) -> Iterator[Fault]:
+def of_role(scenario: Scenario, target: str, wanted: ByRole, where: str) -> Iterator[Fault]:
+    """What a role needs must be there."""
     if wanted.role in {"leader", "follower"}:
         yield from _partition(scenario, target, wanted.topic, wanted.partition, where)
     if wanted.role == "follower" and scenario.topic.replication == 1:

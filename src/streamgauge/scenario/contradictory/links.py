@@ -5,7 +5,8 @@ from itertools import combinations
 
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.numbers import listed
-from streamgauge.scenario.model.environment.faults.links import CLIENTS, CUT, LinkFault, groups_of
+from streamgauge.scenario.contradictory.injected import of_role
+from streamgauge.scenario.model.environment.faults.links import CLIENTS, CUT, LinkFault, groups_of, is_of_node
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence, occurrences
 from streamgauge.scenario.model.environment.security import ClusterSecurity
 from streamgauge.scenario.model.scenario import Scenario
@@ -23,6 +24,8 @@ def links(scenario: Scenario) -> Iterator[Fault]:
         what = f"{security.protocol}: the listeners of links that have faults are not secured"
         yield Fault("cluster.security.protocol", what, "Leave it out, or the faults of the network")
     for where, fault in faults:
+        for name, wanted in fault.roles.items():
+            yield from of_role(scenario, name, wanted, f"{where}.between")
         if wrong := _wrong(fault, groups, known):
             yield Fault(f"{where}.between", *wrong)
     turns = [occurrences([fault], scenario.phases.measure_ns, scenario.seed) for _, fault in faults]
@@ -44,11 +47,11 @@ def _known(scenario: Scenario, groups: Mapping[str, Sequence[str]]) -> set[str]:
 def _wrong(fault: LinkFault, groups: Mapping[str, Sequence[str]], known: set[str]) -> tuple[str, str] | None:
     """What is wrong with the sides of a fault, and what mends it."""
     for name in (name for side in fault.between for name in side):
-        if not known & set(groups.get(name, (name,))):
+        if not is_of_node(name) and not known & set(groups.get(name, (name,))):
             return f"{name}: the run has {_has(name, groups)}", _NAME
     first, second = fault.sides(groups)
-    if shared := sorted(set(first) & set(second)):
-        return f"{shared[0]} is on both sides", "Name it on one side"
+    if same := _same(fault, groups):
+        return same
     if set(first) <= set(CLIENTS) and set(second) <= set(CLIENTS):
         return "clients do not connect with each other", "Write a node on one side"
     one_of_clients, controllers = set(CLIENTS) & {*first, *second}, set(groups["controllers"])
@@ -57,6 +60,21 @@ def _wrong(fault: LinkFault, groups: Mapping[str, Sequence[str]], known: set[str
     if fault.kind == CUT and fault.one_way and set(second) <= set(CLIENTS):
         return "brokers open no connections to clients", "Write the clients first, or leave `one_way` out"
     return None
+
+
+def _same(fault: LinkFault, groups: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
+    """The same of ends that are on both sides."""
+    one, other = ({end for name in side for end in _named(name, groups)} for side in fault.between)
+    if shared := sorted(one & other):
+        return f"{shared[0]} is on both sides", "Name it on one side"
+    if not fault.ways(groups):
+        return f"{fault.sides(groups)[0][0]} is the only node", "Name clients on one side, or raise cluster.brokers"
+    return None
+
+
+def _named(name: str, groups: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """What is known of a name before the run: who has a role then may be anybody."""
+    return (name,) if is_of_node(name) else groups.get(name, (name,))
 
 
 def _has(name: str, groups: Mapping[str, Sequence[str]]) -> str:
