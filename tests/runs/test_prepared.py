@@ -161,6 +161,13 @@ def test_proxies_are_put_where_a_scenario_has_a_fault_of_the_network() -> None:
     assert links == {("producers", "broker-1"), ("consumers", "broker-1"), ("pipeline", "broker-1")}
 
 
+def test_a_nemesis_that_may_cut_links_needs_proxies_too() -> None:
+    nemesis = {"at": "1s", "kind": "nemesis", "kinds": ["cut"], "between": ["producers", "random-broker"], "pace": "2s"}
+    assert prepared([nemesis]).cluster.plan.links == {("producers", "broker-1")}
+    with pytest.raises(BadInput, match=r"faults\.0\.kinds: cut: only links of an embedded cluster have proxies"):
+        prepared([nemesis], bootstrap="there:9092")
+
+
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from streamgauge.domain.errors import Fault
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
-from streamgauge.scenario.model.environment.faults.families import FAMILIES, LEADERSHIP
+from streamgauge.scenario.model.environment.faults.families import DISK_FAILS, FAMILIES, LEADERSHIP
 from streamgauge.scenario.model.environment.faults.fault import BROKER, PAUSE
 from streamgauge.scenario.model.environment.faults.kinds import DoneFault, Injected
 from streamgauge.scenario.model.environment.faults.leadership import ELECT_PREFERRED, LeadershipFault
@@ -129,9 +129,10 @@ def _nemesis(scenario: Scenario, fault: Nemesis, where: str, drawn: Sequence[Don
         if kind in FAMILIES[LEADERSHIP]:
             some = LeadershipFault.model_validate({"kind": kind, "target": "partitions", "at": "0s"})
             yield from _leadership(scenario, some, f"{where}.kinds")
+    model, of = (DiskFault, DISK_FAILS) if DISK_FAILS in fault.kinds else (ProcessFault, PAUSE)
     for target in fault.targets:
-        paused = ProcessFault.model_validate({"kind": PAUSE, "target": target, "at": "0s", "for": "1s"})
-        yield from _process(scenario, paused, f"{where}.targets")
+        some_process = model.model_validate({"kind": of, "target": target, "at": "0s", "for": "1s"})
+        yield from _process(scenario, some_process, f"{where}.targets")
 
 
 def _first_overlap(found: list[Occurrence]) -> Occurrence | None:

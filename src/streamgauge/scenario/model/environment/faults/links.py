@@ -49,7 +49,8 @@ def _side(value: object) -> object:
     return tuple(names)
 
 
-def _two(value: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def two_sides(value: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """The two sides as they are; BadValue for another number of them."""
     if len(value) != 2:
         raise BadValue(f"{len(value)} sides instead of two", "Write two, like [clients, broker-1]")
     return value
@@ -86,7 +87,7 @@ class LinkFault(ScheduledFault):
     """`cut` resets connections, and new ones at once; `black-hole` lets nothing through, and what was held goes on at
     the end; `delay` delays bytes; `rate-limit` limits bytes a second; `stall` holds everything up for `delay` when a
     segment is lost; `slow-close` passes on the end of a connection after `delay`."""
-    between: Annotated[tuple[Side, ...], AfterValidator(_two)]
+    between: Annotated[tuple[Side, ...], AfterValidator(two_sides)]
     """The two sides, each a name or a list of names: `producers`, `consumers`, `pipeline`, or `clients` for all of
     them; `broker-1` and so on, `brokers`; `controller-1` and so on, `controllers`. By role, which is looked up when the
     fault begins, as in faults of processes: `leader-of:0`, `follower-of:0`, `active-controller`, `coordinator`,
