@@ -441,28 +441,38 @@ def test_who_is_in_sync_everywhere_is_back() -> None:
         node_of_role(None, PLACE, is_leader=True)
 
 
-KINDS = st.sampled_from(["pause", "kill", "stop", "restart", "rolling-restart", "move-leader", "reassign"])
+LASTING = ("pause", "kill", "stop", "cut", "black-hole", "disk-fails", "lose-data")
+KINDS = st.sampled_from([*LASTING, "restart", "rolling-restart", "move-leader", "reassign", "nemesis"])
+SIDES = st.sampled_from([
+    ["clients", "broker-1"], ["broker-1", ["broker-2", "broker-3"]], ["leader-of:0", "brokers"],
+    ["random-broker", ["clients", "active-controller"]],
+])  # fmt: skip
 TARGETS = st.sampled_from(["broker-1", "broker-3", "brokers", "leader-of:0", "active-controller", "random-broker"])
 
 
 @st.composite
 def some_fault(draw: st.DrawFn) -> dict[str, Any]:
-    """Any fault of brokers or leaders, at any time of ten seconds."""
+    """Any fault of brokers, their disks, links or leaders, at any time of ten seconds."""
     kind = draw(KINDS)
     given: dict[str, Any] = {"kind": kind, "at": draw(st.integers(0, 5))}
-    if kind in {"pause", "kill", "stop"}:
+    if kind == "nemesis":
+        drawn = draw(st.lists(st.sampled_from(["kill", "restart", "cut", "delay", "disk-fails"]), min_size=1))
+        return {**given, "kinds": drawn, "pace": "1s", "for": "2s"}
+    if kind in LASTING:
         given["for"] = draw(st.sampled_from([1, 3]))
     if draw(st.booleans()):
         given["every"] = draw(st.sampled_from([4, 5]))
     if draw(st.booleans()):
         given["when"] = draw(st.sampled_from([{"received": 5}, {"lag": "> 3"}]))
+    if kind in {"cut", "black-hole"}:
+        return {**given, "between": draw(SIDES)}
     process = "brokers" if kind == "rolling-restart" else draw(TARGETS)
     given["target"] = "partitions" if kind in {"move-leader", "reassign"} else process
     return given
 
 
 class Undoing(RuleBasedStateMachine):
-    """Any faults, and brokers that linger, die, or do not answer, at any time: in the end nothing is left of it."""
+    """Any faults, and who they hit dies, refuses or does not answer at any time: in the end nothing is left of it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -497,6 +507,11 @@ class Undoing(RuleBasedStateMachine):
         self.played.cluster.in_sync = tuple(sorted(in_sync))
         self.played.counted = RunCounts(0, received, lag)
 
+    @rule(later=st.integers(1, 3))
+    def links_refuse(self, later: int) -> None:
+        """As when the process that carries them has ended."""
+        self.played.links.refuses.add(self.played.links.calls + later)
+
     @rule()
     def release(self) -> None:
         self.played.injector.release()
@@ -508,10 +523,12 @@ class Undoing(RuleBasedStateMachine):
         assert {(row.kind, row.target) for row in self.played.rows if row.action == "end"} <= begun
 
     def nothing_is_left(self) -> None:
-        """Who did not die by himself lives and is not paused."""
+        """Who did not die by himself lives and is not paused, disks work, and links are free."""
+        assert self.played.links.on == []
         kept = [each for place, each in enumerate(self.played.brokers) if place not in self.died]
         assert is_as_before(kept)
-        assert not any(each.is_paused for each in self.played.brokers if not each.has_ended)
+        alive = [each for each in self.played.brokers if not each.has_ended]
+        assert not any(each.is_paused or each.disk.fails for each in alive)
         self.played.until(self.played.now / SECOND + 5)
         assert is_as_before(kept)
 
