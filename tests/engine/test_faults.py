@@ -539,4 +539,4 @@ class Undoing(RuleBasedStateMachine):
 
 
 TestUndoing = Undoing.TestCase
-TestUndoing.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+TestUndoing.settings = settings(max_examples=200, stateful_step_count=15, deadline=None)

@@ -137,6 +137,11 @@ def reap() -> None:
         process.poll()
 
 
+def noted(entry: Entry) -> int | None:
+    """The signal that is noted for a broker; None where none is."""
+    return next((outage.signal for _, outage in registry.read(note_of(entry).name, NotedOutage)), None)
+
+
 def note_of(entry: Entry) -> Path:
     """Where it is noted what is done to a broker."""
     return registry.file_of(entry).with_suffix(_SUFFIX)

@@ -21,9 +21,9 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.identity import identify, is_alive
 from streamgauge.processes.jvm.properties import properties_in
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.families import DISK_FAILS
 from streamgauge.scenario.model.environment.faults.fault import BROKER
 
-_NOTED: Final = outages.ENDING | {signal.SIGSTOP}
 _COMMAND_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.001
 
@@ -38,8 +38,9 @@ class StandingBroker:
         self._command = _command_of(entry.process.pid)
         self._settings = _settings_of(self._command)
         self._member = _member(entry, self._settings)
-        self._noted: int | None = None
-        """The signal that is noted."""
+        # What those before have left may not have been possible to undo.
+        self.noted = outages.noted(entry)
+        """The signal that is noted; None where none is."""
 
     @property
     def name(self) -> str:
@@ -87,11 +88,12 @@ class StandingBroker:
         """Send its process a signal; raises OSError where it has ended, or where that cannot be noted before."""
         if self.has_ended:
             raise ProcessLookupError(f"{self.name} is not running")
-        if number in _NOTED:
+        # One that was asked to end is still ending, whether it is paused as well or goes on.
+        is_ending = self.noted in outages.ENDING
+        if number in outages.ENDING or (number == signal.SIGSTOP and not is_ending):
             self.note(number)
         os.kill(self.pid, number)
-        # One that was asked to end as well is still ending.
-        if number == signal.SIGCONT and self._noted == signal.SIGSTOP:
+        if number == signal.SIGCONT and not is_ending:
             self.forget()
 
     def kill(self) -> None:
@@ -109,6 +111,7 @@ class StandingBroker:
         self.entry = outages.again(self.entry, self._command)
         self.is_down_on_purpose = False
         noted.unlink(missing_ok=True)
+        self.noted = None
 
     def note(self, number: int | None) -> None:
         """Note that it is to be started again, or to go on, after this signal; raises OSError where that fails."""
@@ -117,12 +120,12 @@ class StandingBroker:
             registry.write(outages.note_of(self.entry), outage)
         except BrokerError as error:
             raise OSError(str(error)) from error
-        self._noted = number
+        self.noted = number
 
     def forget(self) -> None:
         """It goes on: nothing is to be undone."""
         outages.note_of(self.entry).unlink(missing_ok=True)
-        self._noted = None
+        self.noted = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class NotedDisk:
         try:
             self.disk.end(fault)
         except OSError:
-            if self.broker.entry == before and self.broker.alive and not fault.is_of_one_directory:
+            if self.broker.entry == before and self.broker.alive and fault.kind == DISK_FAILS:
                 # A write that failed at the last moment may still end it.
                 self.broker.note(None)
             raise
