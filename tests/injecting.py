@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.families import DISK_FAILS
 from streamgauge.scenario.model.environment.faults.kinds import Injected
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence, occurrences
 
@@ -30,6 +32,31 @@ def fault(at: str, kind: str, target: str, lasting: str | None = None) -> dict[s
 
 
 @dataclass
+class FakeDisk:
+    """The disk of a broker, which fails or loses something."""
+
+    owner: "FakeBroker"
+    fails: bool = False
+    """Whether writes fail: the broker ends by itself, sooner or later."""
+    calls: list[str] = field(default_factory=list)
+
+    def begin(self, fault: DiskFault) -> None:
+        """Fail, or lose something while the broker is dead."""
+        self.calls.append("begin")
+        self.fails = fault.kind == DISK_FAILS
+        if not self.fails and not self.owner.has_ended:
+            self.owner.signal(SIGKILL)
+
+    def end(self, fault: DiskFault) -> None:
+        """Work again; a broker that did not end was not hit."""
+        self.calls.append("end")
+        self.fails = False
+        if fault.kind == DISK_FAILS and not self.owner.has_ended:
+            raise OSError("the broker did not end")
+        self.owner.restart()
+
+
+@dataclass
 class FakeBroker:
     """A broker that comes back as another process; one that is asked to end does so when it is told to, or at once."""
 
@@ -41,8 +68,11 @@ class FakeBroker:
     has_ended: bool = False
     is_paused: bool = False
     lingers: bool = False
-    disk: Any = None
     got: list[tuple[int, int]] = field(default_factory=list)
+    disk: FakeDisk = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.disk = FakeDisk(self)
 
     def signal(self, number: int) -> None:
         """Die, stop, or go on, as a process does."""
@@ -63,4 +93,4 @@ class FakeBroker:
 
 def is_as_before(brokers: Sequence[FakeBroker]) -> bool:
     """Whether nothing that was done to brokers is left."""
-    return not any(each.has_ended or each.is_paused for each in brokers)
+    return not any(each.has_ended or each.is_paused or each.disk.fails for each in brokers)

@@ -70,12 +70,15 @@ def test_data_are_lost_and_metadata_are_not(tmp_path: Path) -> None:
     partition(tmp_path / "topics", "t-0", 10)
     (tmp_path / "topics" / "meta.properties").write_text("x")
     (tmp_path / "metadata").mkdir()
+    # As earlier versions kept them.
+    partition(tmp_path / "topics", "__cluster_metadata-0", 10)
     owner = Owner()
 
     disk = BrokerDisk(owner, [tmp_path / "topics"], [], {})
     disk.begin(fault("lose-data"))
     # Without what says whose it is, no broker would start on it.
-    assert [each.name for each in (tmp_path / "topics").iterdir()] == ["meta.properties"]
+    left = {each.name for each in (tmp_path / "topics").iterdir()}
+    assert left == {"meta.properties", "__cluster_metadata-0"}
     assert (tmp_path / "metadata").is_dir()
     disk.end(fault("lose-data"))
 

@@ -11,11 +11,13 @@ from streamgauge.cluster.nodes.node import Node, is_full, log_end, prepare
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.jvm.java import Java
-from streamgauge.processes.jvm.properties import properties_text
+from streamgauge.processes.jvm.properties import properties_in, properties_text
 
 
 def test_paths_are_written_as_java_reads_them() -> None:
-    text = properties_text({"log.dirs": "/a b/\u00fc/\U0001f600/c\\d\n", "listeners": "PLAINTEXT://127.0.0.1:9"})
+    given = {"log.dirs": "/a b/\u00fc/\U0001f600/c\\d\n", "listeners": "PLAINTEXT://127.0.0.1:9"}
+    text = properties_text(given)
+    assert properties_in(text) == given
 
     assert text == ("log.dirs=/a\\u0020b/\\u00fc/\\ud83d\\ude00/c\\u005cd\\u000a\nlisteners=PLAINTEXT://127.0.0.1:9\n")
 

@@ -53,9 +53,7 @@ FAULTS = {
     "asymmetric-partition": (
         "faults=[{at: 300ms, kind: black-hole, between: [broker-1, producers], one_way: true, for: 700ms}]"
     ),
-    "partitioned-leader": (
-        "faults=[{at: 300ms, kind: black-hole, between: [broker-1, [broker-2, broker-3]], for: 700ms}]"
-    ),
+    "partitioned-leader": ('faults=[{at: 300ms, kind: black-hole, between: ["leader-of:0", brokers], for: 700ms}]'),
     "slow-follower": (
         "faults=[{at: 300ms, kind: delay, delay: 20ms, between: [broker-3, [broker-1, broker-2]], for: 700ms}]"
     ),

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.injecting import FakeBroker, fault, is_as_before, scheduled
+from tests.links import FakeLinks
 
 from streamgauge.domain.blocks import PartitionPlace, PartitionState
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -21,7 +22,7 @@ from streamgauge.engine.supervise.faults.inject import ANSWER_NS, BACK_NS, Injec
 from streamgauge.engine.supervise.faults.leading import is_reached, targets_of_leadership, wanted_replicas
 from streamgauge.engine.supervise.faults.roles import Roles, is_back, node_of_role
 from streamgauge.engine.supervise.faults.rows import FaultRow
-from streamgauge.engine.supervise.faults.targets import STOP_NS, target_of_broker
+from streamgauge.engine.supervise.faults.targets import STOP_NS, target_of_broker, targets_of_links
 from streamgauge.scenario.model.environment.faults.leadership import LeadershipFault
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
 from streamgauge.scenario.model.environment.faults.when import RunCounts
@@ -84,6 +85,7 @@ class Played:
 
     cluster: FakeCluster = field(default_factory=FakeCluster)
     brokers: list[FakeBroker] = field(default_factory=lambda: [FakeBroker(f"broker-{n}", number=n) for n in (1, 2, 3)])
+    links: FakeLinks = field(default_factory=FakeLinks)
     now: int = 0
     counted: RunCounts = NOTHING
     rows: list[FaultRow] = field(default_factory=list)
@@ -98,7 +100,8 @@ class Played:
     def plan(self, faults: list[Occurrence]) -> None:
         """What is to be done."""
         self.injector.targets = [
-            *self.injector.targets, *targets_of_leadership(faults, self.cluster, len(self.brokers))
+            *self.injector.targets, *targets_of_leadership(faults, self.cluster, len(self.brokers)),
+            *targets_of_links(self.links, [each.fault for each in faults]),
         ]  # fmt: skip
         self.injector.plan(faults)
 
@@ -139,6 +142,70 @@ def test_who_has_a_role_is_found_when_the_fault_begins(target: str, hit: str) ->
     assert [(row.detail, row.asked_ns, row.error) for row in played.rows] == [
         (target, SECOND, None), (target, 3 * SECOND, None)
     ]  # fmt: skip
+
+
+def test_a_disk_is_that_of_who_has_the_role() -> None:
+    """With what is done to it beside the role; a controller apart from the brokers has none."""
+    nodes = [FakeBroker(f"broker-{n}", number=n, is_broker=n < 3) for n in (1, 2, 3)]
+    played, disk = Played(brokers=nodes), {"at": "1s", "kind": "truncate-tail", "target": "leader-of:0", "for": "1s"}
+    played.plan(scheduled(disk, disk | {"at": "3s", "target": "active-controller"}))
+    played.until(6)
+
+    assert [(row.target, row.action, row.detail) for row in played.rows] == [
+        ("broker-2", "begin", "leader-of:0, 65536 bytes of each partition"),
+        ("broker-2", "end", "leader-of:0, 65536 bytes of each partition"),
+        ("active-controller", "begin", "65536 bytes of each partition"),
+    ]  # fmt: skip
+    assert [each.disk.calls for each in played.brokers] == [[], ["begin", "end"], []]
+    assert str(played.errors[-1]).startswith("it is node 3, which is under another fault")
+
+
+def cut(*between: Any, at: str = "1s", lasting: str = "2s", **more: Any) -> dict[str, Any]:
+    return {"at": at, "for": lasting, "kind": "cut", "between": between, **more}
+
+
+def test_links_are_those_of_who_has_the_role_when_the_fault_begins() -> None:
+    """Until it ends, whoever has the role by then; the row names the node, and the role as its detail."""
+    played = Played()
+    played.plan(scheduled(cut("leader-of:0", "brokers", one_way=True)))
+    played.until(2)
+    assert [each.between for each in played.links.on] == [(("broker-2",), ("brokers",))]
+    played.cluster.leader = 3
+    played.until(5)
+
+    assert played.links.on == []
+    assert played.told == [(1, "cut", "broker-2-brokers", "begin"), (3, "cut", "broker-2-brokers", "end")]
+    assert [row.detail for row in played.rows] == ["leader-of:0, one way"] * 2
+
+
+def test_ends_of_links_that_are_drawn_are_other_nodes_than_those_with_a_role() -> None:
+    played = Played()
+    played.plan(scheduled(*(cut("random-broker", "leader-of:0", at=f"{3 * at}s") for at in range(1, 9))))
+    played.until(30)
+
+    assert {row.target for row in played.rows} == {"broker-1-broker-2", "broker-3-broker-2"}
+    assert not any(played.errors)
+
+
+def test_links_of_a_role_that_nobody_tells_are_left_alone() -> None:
+    played = Played(FakeCluster(answers=False))
+    played.plan(scheduled(cut("leader-of:0", "clients")))
+    played.until(5)
+
+    assert (played.told, played.errors) == ([(1, "cut", "leader-of:0-clients", "begin")], ["no broker responds"])
+    assert played.links.calls == 0
+
+
+def test_a_controller_apart_from_the_brokers_is_killed_by_name() -> None:
+    played = Played(brokers=[FakeBroker(number=1), FakeBroker("controller-1", number=2, is_broker=False)])
+    kill = fault("1s", "kill", "controller-1", "2s")
+    played.plan(scheduled(kill, fault("4s", "kill", "brokers", "1s"), {**kill, "at": "6s"}))
+    played.until(9)
+
+    assert [target for _, _, target, action in played.told if action == "end"] == [
+        "controller-1", "broker-1", "controller-1"
+    ]  # fmt: skip
+    assert [each.starts for each in played.brokers] == [2, 3]
 
 
 def test_a_role_that_nobody_tells_is_the_error_of_the_row() -> None:
@@ -233,6 +300,17 @@ def test_no_other_broker_restarts_when_one_does_not_come_back() -> None:
     assert played.told[-1][1:] == ("rolling-restart", "broker-2", "begin")
     assert played.errors[-1] == "broker-1 was not back in the in-sync replicas: after 60 s"
     assert [each.starts for each in played.brokers] == [2, 1, 1]
+
+
+def test_brokers_are_those_that_kafka_numbers_so() -> None:
+    """Whatever their processes are called, and one of them only."""
+    named = [FakeBroker(f"broker-{n + 1}", number=n) for n in (1, 2, 3)]
+    played = Played(brokers=named)
+    played.plan(scheduled(fault("1s", "kill", "broker-2", "2s")))
+    played.until(5)
+
+    assert [(row.target, row.action) for row in played.rows] == [("broker-3", "begin"), ("broker-3", "end")]
+    assert [each.starts for each in named] == [1, 2, 1]
 
 
 def test_two_faults_of_one_process_do_not_meet() -> None:
@@ -363,28 +441,38 @@ def test_who_is_in_sync_everywhere_is_back() -> None:
         node_of_role(None, PLACE, is_leader=True)
 
 
-KINDS = st.sampled_from(["pause", "kill", "stop", "restart", "rolling-restart", "move-leader", "reassign"])
+LASTING = ("pause", "kill", "stop", "cut", "black-hole", "disk-fails", "lose-data")
+KINDS = st.sampled_from([*LASTING, "restart", "rolling-restart", "move-leader", "reassign", "nemesis"])
+SIDES = st.sampled_from([
+    ["clients", "broker-1"], ["broker-1", ["broker-2", "broker-3"]], ["leader-of:0", "brokers"],
+    ["random-broker", ["clients", "active-controller"]],
+])  # fmt: skip
 TARGETS = st.sampled_from(["broker-1", "broker-3", "brokers", "leader-of:0", "active-controller", "random-broker"])
 
 
 @st.composite
 def some_fault(draw: st.DrawFn) -> dict[str, Any]:
-    """Any fault of brokers or leaders, at any time of ten seconds."""
+    """Any fault of brokers, their disks, links or leaders, at any time of ten seconds."""
     kind = draw(KINDS)
     given: dict[str, Any] = {"kind": kind, "at": draw(st.integers(0, 5))}
-    if kind in {"pause", "kill", "stop"}:
+    if kind == "nemesis":
+        drawn = draw(st.lists(st.sampled_from(["kill", "restart", "cut", "delay", "disk-fails"]), min_size=1))
+        return {**given, "kinds": drawn, "pace": "1s", "for": "2s"}
+    if kind in LASTING:
         given["for"] = draw(st.sampled_from([1, 3]))
     if draw(st.booleans()):
         given["every"] = draw(st.sampled_from([4, 5]))
     if draw(st.booleans()):
         given["when"] = draw(st.sampled_from([{"received": 5}, {"lag": "> 3"}]))
+    if kind in {"cut", "black-hole"}:
+        return {**given, "between": draw(SIDES)}
     process = "brokers" if kind == "rolling-restart" else draw(TARGETS)
     given["target"] = "partitions" if kind in {"move-leader", "reassign"} else process
     return given
 
 
 class Undoing(RuleBasedStateMachine):
-    """Any faults, and brokers that linger, die, or do not answer, at any time: in the end nothing is left of it."""
+    """Any faults, and who they hit dies, refuses or does not answer at any time: in the end nothing is left of it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -419,6 +507,11 @@ class Undoing(RuleBasedStateMachine):
         self.played.cluster.in_sync = tuple(sorted(in_sync))
         self.played.counted = RunCounts(0, received, lag)
 
+    @rule(later=st.integers(1, 3))
+    def links_refuse(self, later: int) -> None:
+        """As when the process that carries them has ended."""
+        self.played.links.refuses.add(self.played.links.calls + later)
+
     @rule()
     def release(self) -> None:
         self.played.injector.release()
@@ -430,10 +523,12 @@ class Undoing(RuleBasedStateMachine):
         assert {(row.kind, row.target) for row in self.played.rows if row.action == "end"} <= begun
 
     def nothing_is_left(self) -> None:
-        """Who did not die by himself lives and is not paused."""
+        """Who did not die by himself lives and is not paused, disks work, and links are free."""
+        assert self.played.links.on == []
         kept = [each for place, each in enumerate(self.played.brokers) if place not in self.died]
         assert is_as_before(kept)
-        assert not any(each.is_paused for each in self.played.brokers if not each.has_ended)
+        alive = [each for each in self.played.brokers if not each.has_ended]
+        assert not any(each.is_paused or each.disk.fails for each in alive)
         self.played.until(self.played.now / SECOND + 5)
         assert is_as_before(kept)
 
@@ -444,4 +539,4 @@ class Undoing(RuleBasedStateMachine):
 
 
 TestUndoing = Undoing.TestCase
-TestUndoing.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+TestUndoing.settings = settings(max_examples=200, stateful_step_count=15, deadline=None)

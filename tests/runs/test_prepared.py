@@ -23,6 +23,8 @@ from streamgauge.scenario import Scenario, parse
 JAVA = Java(Path("/jdk/bin/java"), "17", 17)
 PAUSED = {"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}
 KILLED = {"at": "2s", "kind": "kill", "target": "producer-0"}
+WHOLE = ("disk-fails", "lose-data", "truncate-tail")
+"""Faults of disks that need nothing when a broker starts."""
 
 
 def prepared(faults: Sequence[Mapping[str, Any]], **more: Any) -> Prepared:
@@ -64,6 +66,15 @@ def test_a_cluster_that_broker_start_started_is_our_own(monkeypatch: pytest.Monk
 
     assert len(prepared([PAUSED], bootstrap="127.0.0.1:9").scenario.faults) == 1
     assert asked == ["127.0.0.1:9"]
+    disks = [{"at": f"{2 * at}s", "kind": kind, "target": "broker-1", "for": "1s"} for at, kind in enumerate(WHOLE)]
+    assert len(prepared(disks, bootstrap="127.0.0.1:9").scenario.faults) == 3
+    with pytest.raises(BadInput, match=r"faults\.0\.target: dir-full: single directories are prepared when the run"):
+        of_directories(bootstrap="127.0.0.1:9")
+
+
+def test_the_disks_of_the_users_cluster_are_not_ours_to_break() -> None:
+    with pytest.raises(BadInput, match=r"faults\.0\.target: is done to the cluster: on a cluster of --bootstrap only"):
+        prepared([{"at": "1s", "kind": "disk-fails", "target": "broker-1", "for": "1s"}], bootstrap="there:9092")
 
 
 def test_a_nemesis_is_refused_where_its_targets_are_named() -> None:
@@ -148,6 +159,13 @@ def test_proxies_are_put_where_a_scenario_has_a_fault_of_the_network() -> None:
     assert prepared([PAUSED]).cluster.plan.links == frozenset()
     links = prepared([CUT]).cluster.plan.links
     assert links == {("producers", "broker-1"), ("consumers", "broker-1"), ("pipeline", "broker-1")}
+
+
+def test_a_nemesis_that_may_cut_links_needs_proxies_too() -> None:
+    nemesis = {"at": "1s", "kind": "nemesis", "kinds": ["cut"], "between": ["producers", "random-broker"], "pace": "2s"}
+    assert prepared([nemesis]).cluster.plan.links == {("producers", "broker-1")}
+    with pytest.raises(BadInput, match=r"faults\.0\.kinds: cut: only links of an embedded cluster have proxies"):
+        prepared([nemesis], bootstrap="there:9092")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.scenario.model.environment.faults.disks import DiskFaultKind
 from streamgauge.scenario.model.environment.faults.families import DISK, FAMILIES, LEADERSHIP, LINK, NEMESIS, PROCESS
+from streamgauge.scenario.model.environment.faults.kinds import link_of
 from streamgauge.scenario.model.environment.faults.leadership import LeadershipFaultKind, PartitionsMeant
-from streamgauge.scenario.model.environment.faults.links import LinkFaultKind
+from streamgauge.scenario.model.environment.faults.links import LinkFault, LinkFaultKind
 from streamgauge.scenario.model.environment.faults.nemesis import Drawn
 from streamgauge.scenario.model.environment.faults.processes import ProcessFaultKind
 from streamgauge.scenario.model.environment.faults.targets import ByRole
@@ -31,6 +32,9 @@ def parsed(*faults: dict[str, Any], **given: Any) -> Any:
         {"kind": "stop", "target": "broker-2", "at": "5s", "for": "3s"},
         {"kind": "stop", "target": "consumer-1", "at": "5s"},
         {"kind": "restart", "target": "random-broker", "at": "1s", "every": "9s"},
+        {"kind": "disk-fails", "target": "leader-of:0", "at": "1s", "for": "3s"},
+        {"kind": "truncate-tail", "target": "random-broker", "at": "1s", "for": "3s"},
+        {"kind": "lose-data", "target": "active-controller", "at": "1s", "for": "3s"},
         {"kind": "rolling-restart", "target": "brokers", "at": "1s", "between": "2s"},
         {"kind": "kill", "target": "leader-of:5", "at": "5s", "for": "3s"},
         {"kind": "pause", "target": "follower-of:streamgauge-x/0", "when": {"received": "5k"}, "for": "3s"},
@@ -41,6 +45,8 @@ def parsed(*faults: dict[str, Any], **given: Any) -> Any:
         {"kind": "reassign", "target": "streamgauge-x/2", "at": "1s", "to": [3, 1, 2]},
         {"kind": "nemesis", "at": "1s", "kinds": ["kill", "reassign"], "pace": "2s", "for": "1s"},
         {"kind": "nemesis", "at": "1s", "kinds": ["pause"], "targets": ["consumer-0", "random-producer"]},
+        {"kind": "nemesis", "at": "1s", "kinds": ["black-hole"], "pace": "5s"},
+        {"kind": "nemesis", "at": "1s", "kinds": ["disk-fails"], "targets": ["leader-of:0"], "pace": "5s"},
     ],
 )
 def test_what_is_written_is_what_is_meant(fault: dict[str, Any]) -> None:
@@ -64,6 +70,14 @@ def test_what_is_written_is_what_is_meant(fault: dict[str, Any]) -> None:
          "faults.0.when", "2 keys"),
         ({"kind": "stop", "target": "producer-0", "at": 0}, "faults.0", "cannot be stopped in order"),
         ({"kind": "stop", "target": "broker-1", "at": 0}, "faults.0", "a stopped broker needs a time"),
+        ({"kind": "kill", "target": "leader-of:0", "at": 0}, "faults.0", "a killed broker needs a time"),
+        ({"kind": "kill", "target": "controller-1", "at": 0}, "faults.0", "a killed controller needs a time"),
+        ({"kind": "restart", "target": "controller", "at": 0}, "faults.0", "a controller cannot be restarted"),
+        ({"kind": "kill", "target": "controller-1", "at": 0, "for": "1s"}, "faults.0.target",
+         "controller-1: the run has none apart from the brokers"),
+        ({"kind": "disk-fails", "target": "random-consumer", "at": 0, "for": "1s"}, "faults.0.target", "not a broker"),
+        ({"kind": "disk-fails", "target": "controller-1", "at": 0, "for": "1s"}, "faults.0.target", "not a broker"),
+        ({"kind": "disk-fails", "target": "leader-of:6", "at": 0, "for": "1s"}, "faults.0.target", "partitions 0 to 5"),
         ({"kind": "stop", "target": "consumer-1", "at": 0, "for": "1s"}, "faults.0", "stopped worker is not restarted"),
         ({"kind": "restart", "target": "consumer-1", "at": 0}, "faults.0", "cannot be restarted"),
         ({"kind": "restart", "target": "broker-1", "at": 0, "for": "1s"}, "faults.0", "ends by itself"),
@@ -85,6 +99,13 @@ def test_what_is_written_is_what_is_meant(fault: dict[str, Any]) -> None:
         ({"kind": "nemesis", "at": 0, "targets": ["broker-9"]}, "faults.0.targets", "the run has 3"),
         ({"kind": "nemesis", "at": 0, "targets": ["nobody"]}, "faults.0.targets.0", "not a fault target"),
         ({"kind": "nemesis", "at": 0, "kinds": ["oops"]}, "faults.0.kinds.0", "oops"),
+        ({"kind": "nemesis", "at": 0, "between": ["broker-1", "clients"]}, "faults.0", "belongs to faults of the net"),
+        ({"kind": "nemesis", "at": 0, "kinds": ["cut"], "delay": "5ms"}, "faults.0", "belongs to the kind `delay`"),
+        ({"kind": "nemesis", "at": 0, "kinds": ["cut"], "between": ["clients"]}, "faults.0.between", "1 sides instead"),
+        ({"kind": "nemesis", "at": 0, "kinds": ["cut"], "between": ["clients", "broker-4"]}, "faults.0.between",
+         "broker-4: the run has"),
+        ({"kind": "nemesis", "at": 0, "kinds": ["disk-fails"], "targets": ["producers"]}, "faults.0",
+         "disk-fails of producers: not a broker"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said_with_its_place(fault: dict[str, Any], where: str, what: str) -> None:
@@ -121,6 +142,27 @@ def test_who_has_a_role_must_be_there(given: dict[str, Any], fault: dict[str, An
     assert [each.where for each in caught.value.faults] == [where]
 
 
+APART = {"cluster": {"brokers": 3, "controllers": 2}}
+
+
+@pytest.mark.parametrize(
+    "fault", [{"kind": "kill", "for": "3s"}, {"kind": "pause", "for": "3s"}, {"kind": "stop", "for": "3s"},
+              {"kind": "restart"}, {"kind": "nemesis"}],
+)  # fmt: skip
+def test_controllers_apart_from_the_brokers_have_names(fault: dict[str, Any]) -> None:
+    """And are not the process of a backpressure policy."""
+    key, name = ("targets", ["controller-2"]) if fault["kind"] == "nemesis" else ("target", "controller-2")
+    (said,) = parsed({"at": "1s", key: name, **fault}, **APART).faults
+    assert (said.needs_own_cluster, said.touches_log) == (True, True)
+    with pytest.raises(BadInput, match="controller-3: the run has 2 apart from the brokers"):
+        parsed({"at": "1s", **fault, key: ["controller-3"] if key == "targets" else "controller-3"}, **APART)
+
+
+def test_controllers_apart_from_the_brokers_have_no_disk() -> None:
+    with pytest.raises(BadInput, match="active-controller: controllers apart from the brokers have no log directories"):
+        parsed({"at": "1s", "kind": "lose-data", "target": "active-controller", "for": "1s"}, **APART)
+
+
 def pause(target: str, at: str, **more: Any) -> dict[str, Any]:
     return {"kind": "pause", "target": target, "at": at, "for": "3s", **more}
 
@@ -134,6 +176,7 @@ def pause(target: str, at: str, **more: Any) -> dict[str, Any]:
         (pause("broker-2", "1s"), pause("brokers", "3s"), True),
         (pause("broker-2", "1s"), pause("broker-1", "3s"), False),
         (pause("consumers", "1s"), pause("broker-1", "3s"), False),
+        (pause("broker-1", "1s"), {"kind": "lose-data", "target": "leader-of:0", "at": "2s", "for": "1s"}, False),
         (pause("broker-1", "1s", every="5s"), pause("broker-1", "12s"), True),
         (pause("leader-of:0", "1s"), pause("broker-1", "3s"), False),
         (pause("broker-1", "1s", when={"sent": 1}), pause("broker-1", "3s"), False),
@@ -153,7 +196,8 @@ def test_faults_of_one_process_do_not_overlap(one: dict[str, Any], other: dict[s
 def test_kinds_are_those_of_their_models() -> None:
     models = {PROCESS: ProcessFaultKind, LEADERSHIP: LeadershipFaultKind, DISK: DiskFaultKind, LINK: LinkFaultKind}
     assert {family: get_args(kinds) for family, kinds in models.items()} | {NEMESIS: ("nemesis",)} == FAMILIES
-    assert set(get_args(Drawn)) == {*FAMILIES[PROCESS], *FAMILIES[LEADERSHIP]} - {"rolling-restart"}
+    of_others = {"cut", "black-hole", "delay", "disk-fails"}
+    assert set(get_args(Drawn)) == {*FAMILIES[PROCESS], *FAMILIES[LEADERSHIP], *of_others} - {"rolling-restart"}
 
 
 @pytest.mark.parametrize(
@@ -216,6 +260,36 @@ def test_a_nemesis_draws_the_same_with_the_same_seed() -> None:
     assert all(SECOND <= each <= 3 * SECOND for each in pauses)
     assert all(2 * SECOND <= each.lasts_ns <= 4 * SECOND for each in found if each.fault.kind == "kill")
     assert ends[-1] < 200 * SECOND
+
+
+def test_a_nemesis_draws_faults_of_the_network_and_of_disks() -> None:
+    """Links between the same sides each time, so that they can have proxies before."""
+    nemesis = {"kind": "nemesis", "at": 0, "kinds": ["cut", "delay", "black-hole", "disk-fails"], "for": "4s"}
+    found = [each.fault for each in scheduled(nemesis, measure_ns=200 * SECOND)]
+
+    links = [each for each in found if isinstance(each, LinkFault)]
+    assert {each.kind for each in links} == {"cut", "delay", "black-hole"}
+    assert {each.between for each in links} == {(("random-broker",), ("clients", "brokers"))}
+    assert {each.detail for each in links if each.kind == "delay"} == {"100ms"}
+    assert {(each.kind, each.target) for each in found if each not in links} == {("disk-fails", "random-broker")}
+    assert all(2 * SECOND <= (each.for_ or 0) <= 4 * SECOND for each in found)
+    (own,) = injected({**nemesis, "between": ["leader-of:0", "brokers"], "delay": "5ms"})
+    link = link_of(own)
+    assert link
+    assert link.between == (("leader-of:0",), ("brokers",))
+    assert link_of(injected({"kind": "nemesis", "at": 0})[0]) is None
+
+
+def test_a_nemesis_and_another_fault_are_not_on_one_link_together() -> None:
+    """Its times are known before; what it does to processes is no matter."""
+    nemesis = {"kind": "nemesis", "at": 0, "kinds": ["cut"], "pace": "1s", "for": "4s"}
+    delay = {"kind": "delay", "at": "10s", "for": "9s", "delay": "5ms", "between": ["consumers", "brokers"]}
+    with pytest.raises(BadInput, match=r"faults\.1: another fault is still on between "):
+        parsed(nemesis, delay)
+    parsed({**nemesis, "kinds": ["pause"]}, delay)
+    parsed({**nemesis, "between": ["producers", "brokers"]}, delay)
+    with pytest.raises(BadInput, match="the listeners of links that have faults are not secured"):
+        parsed(nemesis, cluster={"security": {"protocol": "SSL"}})
 
 
 def test_conditions_hold_or_not() -> None:

@@ -83,6 +83,11 @@ def test_a_fault_of_a_link_is_said_and_said_again(more: dict[str, Any], target: 
         ({"between": ["broker-1", "controllers"]}, ".between", "controllers: the run has none apart from the brokers."),
         ({"between": ["pipeline", "broker-1"]}, ".between", "pipeline: the run has none. Name clients or nodes that"),
         ({"between": ["broker-1", "brokers"]}, ".between", "broker-1 is on both sides. Name it on one side"),
+        ({"between": ["leader-of:0", "leader-of:0"]}, ".between", "leader-of:0 is on both sides. Name it on one side"),
+        ({"between": ["leader-of:99", "brokers"]}, ".between", "leader-of:99: the topic has the partitions 0 to "),
+        ({"between": ["leader-of:y/0", "brokers"]}, ".between", "leader-of:y/0: the run has no topic y."),
+        ({"between": ["clients", "follower-of:0"]}, ".between", "follower-of:0: a partition of one replica has no "),
+        ({"between": ["clients", "random-consumer"]}, ".between.1", "random-consumer: not an end of a link."),
         ({"between": ["producers", "consumers"]}, ".between", "clients do not connect with each other. Write a node"),
         ({"between": ["broker-1", "clients"], "one_way": True}, ".between", "brokers open no connections to clients."),
         ({"at": "9m"}, ".at", "lies after the measure phase. Write an earlier time, or measure for longer"),
@@ -133,6 +138,46 @@ def test_links_are_those_between_the_sides_in_both_ways() -> None:
     assert links_of([one], THREE) == links_of([both, object()], THREE) == links
     everybody = LinkFault.model_validate(CUT | {"between": ["clients", "brokers"]})
     assert len(links_of([everybody], THREE)) == 9
+
+
+def test_a_role_may_be_that_of_any_broker_before_it_is_looked_up() -> None:
+    """So each of them has a proxy; afterwards `brokers` are the others."""
+    asked = scenario(CUT | {"between": ["leader-of:0", ["brokers", "clients"]], "one_way": True})
+    (fault,) = asked.faults
+    assert isinstance(fault, LinkFault)
+    assert parse(document(asked)).faults == asked.faults
+    assert fault.ways(THREE) == {
+        (leader, other) for leader in THREE["brokers"] for other in (*THREE["brokers"], *THREE["clients"])
+        if leader != other
+    }  # fmt: skip
+    now = fault.resolved({"leader-of:0": "broker-2"})
+
+    assert (now.target, now.roles, now.one_way) == ("broker-2-brokers+clients", {}, True)
+    assert now.ways(THREE) == {("broker-2", other) for other in ("broker-1", "broker-3", *THREE["clients"])}
+    assert links_of([now], THREE) < links_of([fault], THREE)
+
+
+def test_who_may_be_the_active_controller_depends_on_the_cluster() -> None:
+    fault = LinkFault.model_validate(CUT | {"between": ["active-controller", "brokers"], "one_way": True})
+    assert {sender for sender, _ in fault.ways(THREE)} == set(THREE["brokers"])
+    apart = groups_of(2, 1)
+    assert {sender for sender, _ in fault.ways(apart)} == {"controller-1"}
+
+
+def test_a_role_of_the_only_broker_leaves_no_link_between_brokers() -> None:
+    (found,) = told(CUT | {"between": ["leader-of:0", "brokers"]}, brokers=1)
+    assert found == (
+        "faults.0.between: broker-1 is the only node. Name clients on one side, or raise cluster.brokers"
+    )  # fmt: skip
+    scenario(CUT | {"between": ["leader-of:0", ["brokers", "clients"]]}, brokers=1)
+
+
+def test_faults_of_a_role_and_of_a_node_do_not_meet() -> None:
+    """It may be that node's role."""
+    role = CUT | {"at": "3s", "between": ["leader-of:0", "clients"]}
+    (found,) = told(CUT, role)
+    assert found.startswith("faults.1: another fault is still on between broker-1 and consumers.")
+    scenario(CUT, role | {"at": "6s"})
 
 
 def test_every_kind_is_one_of_a_model() -> None:

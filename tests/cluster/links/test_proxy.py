@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -35,10 +35,10 @@ LINKS: Final = ("producers", "consumers")
 class Ends:
     """A network with two links to one server."""
 
-    def __init__(self, network: Network, server: socket.socket) -> None:
+    def __init__(self, network: Network, server: socket.socket, port: int) -> None:
         self.network = network
         self.server = server
-        self.port = server.getsockname()[1]
+        self.port = port
 
     @contextmanager
     def connected(self, opener: str = "producers") -> Iterator[tuple[socket.socket, socket.socket]]:
@@ -72,7 +72,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ends]:
         port = server.getsockname()[1]
         links = [Link(name, "broker-1", f"127.78.0.{at}", port, "127.0.0.1", port) for at, name in enumerate(LINKS)]
         network = Network.start(links, {"clients": LINKS}, log)
-        yield Ends(network, server)
+        yield Ends(network, server, port)
         network.stop()
         assert not network.alive
         assert log.read_text() == ""
@@ -259,6 +259,74 @@ def test_where_nobody_is_behind_a_link_a_connection_is_reset(tmp_path: Path) -> 
             heard(("127.78.0.3", port))
     finally:
         network.stop()
+
+
+@contextmanager
+def down(tmp_path: Path, address: str) -> Iterator[tuple[Ends, Callable[[], socket.socket]]]:
+    """A link to a server that does not listen until it is started."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as gone:
+        port = gone.getsockname()[1]
+    log = tmp_path / "l"
+    network = Network.start([Link("producers", "broker-1", address, port, "127.0.0.1", port)], {}, log)
+
+    def start() -> socket.socket:
+        server = socket.create_server(("127.0.0.1", port))
+        server.settimeout(SECONDS)
+        return server
+
+    try:
+        yield Ends(network, gone, port), start
+    finally:
+        network.stop()
+    assert log.read_text() == ""
+
+
+@pytest.mark.parametrize("more", [{}, {"one_way": True}, {"one_way": True, "between": ("broker-1", "producers")}])
+def test_a_black_hole_is_silent_where_nobody_is_behind_it(tmp_path: Path, more: dict[str, Any]) -> None:
+    """Nothing tells who opened that nobody is there, until the fault ends."""
+    with down(tmp_path, "127.78.0.5") as (ends, _):
+        with ends.under("black-hole", **more), suppress(TimeoutError):
+            client = socket.create_connection(("127.78.0.5", ends.port), SECONDS)
+            client.settimeout(0.3)
+            client.recv(1)
+            pytest.fail("a black hole told something")
+        client.settimeout(SECONDS)
+        with closing(client), pytest.raises(ConnectionResetError):
+            client.recv(1)
+
+
+def test_who_comes_back_behind_a_black_hole_is_reached_when_it_ends(tmp_path: Path) -> None:
+    with down(tmp_path, "127.78.0.6") as (ends, start):
+        with ends.under("black-hole"):
+            client = socket.create_connection(("127.78.0.6", ends.port), SECONDS)
+            client.sendall(b"there")
+            client.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
+            server = start()
+        with closing(client), closing(server):
+            client.settimeout(SECONDS)
+            accepted, _ = server.accept()
+            with closing(accepted):
+                accepted.settimeout(SECONDS)
+                assert received(accepted, 5) == b"there"
+                echoed(client, accepted)
+
+
+@pytest.mark.parametrize("which", ["client", "server"])
+def test_a_reset_is_held_by_a_black_hole_too(ends: Ends, which: str) -> None:
+    """As when a broker dies behind it, with what was sent to it unread."""
+    with ends.connected() as (client, server):
+        gone, other = (client, server) if which == "client" else (server, client)
+        with ends.under("black-hole"):
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            gone.close()
+            other.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                other.recv(1)
+            other.settimeout(SECONDS)
+        with pytest.raises(ConnectionResetError):
+            other.recv(1)
 
 
 def test_a_port_of_somebody_else_is_told(tmp_path: Path) -> None:

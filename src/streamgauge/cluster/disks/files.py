@@ -8,15 +8,18 @@ from typing import Final
 _INTERNAL: Final = "__"
 """How the names of Kafka's own topics begin."""
 _IDENTITY: Final = "meta.properties"
+_METADATA: Final = "__cluster_metadata-0"
+"""Where earlier versions kept the metadata log: among the topics."""
 _SEGMENTS: Final = "*.log"
 
 
 def empty(directories: Iterable[Path]) -> None:
-    """Remove all that lies in log directories but what says whose they are, without which no broker starts."""
+    """Remove all that lies in log directories but what says whose they are, and metadata: no broker starts without."""
     for directory in directories:
         for path in directory.iterdir():
             if path.is_dir():
-                shutil.rmtree(path)
+                if path.name != _METADATA:
+                    shutil.rmtree(path)
             elif path.name != _IDENTITY:
                 path.unlink()
 

@@ -68,7 +68,10 @@ class Network:
 
     def begin(self, fault: LinkFault) -> None:
         """Do something to links; OSError where that is not possible."""
-        self._do(fault.ways(self._groups), "cut" if fault.kind == CUT else "impair", fault.impairment)
+        ways = fault.ways(self._groups)
+        if not ways:
+            raise OSError(f"{fault.target}: there is no link, as both sides are the same node")
+        self._do(ways, "cut" if fault.kind == CUT else "impair", fault.impairment)
 
     def end(self, fault: LinkFault) -> None:
         """Undo it; OSError where that is not possible."""

@@ -5,7 +5,7 @@ Each is answered by a line: nothing if it was done, or the reason. The end of th
 
 Bytes stay in order, the end of a stream ends only its direction, a reset is a reset at the other end, too, and who
 sends more than is taken is made to wait. An end of a link that cannot be reached looks like a connection that is reset
-at once: the system has accepted it before the proxy is asked.
+at once: the system has accepted it before the proxy is asked. In a black hole neither reset passes before it ends.
 """
 
 import asyncio
@@ -85,6 +85,8 @@ class Flow(asyncio.Protocol):
         self._queued = 0
         self._last = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self.is_reset = False
+        """Whether the end that sends is gone, and the other one has not heard of it."""
         self._ended = self._is_full = self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -115,7 +117,7 @@ class Flow(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A reset is one for the other end, too."""
-        self._connection.lost(reset=exc is not None or not self.is_over)
+        self._connection.lost(self, reset=exc is not None or not self.is_over)
 
     def pause_writing(self) -> None:
         """The end that sends this way takes no more of what the other flow gives it."""
@@ -136,18 +138,18 @@ class Flow(asyncio.Protocol):
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        while self._queue and not self._is_full and not self._is_held and (shaper is None or self._queue[0][0] <= now):
+        while self._queue and not self._is_full and not self.is_held and (shaper is None or self._queue[0][0] <= now):
             _, data = self._queue.popleft()
             self._queued -= len(data)
             self._give(data)
-        if self._queue and not self._is_full and not self._is_held:
+        if self._queue and not self._is_full and not self.is_held:
             self._timer = self._loop.call_at(self._queue[0][0], self.turn)
         self._read(shaper)
 
     def _read(self, shaper: Shaper | None) -> None:
         """Take more, or let the end that sends wait."""
         most = 1 if shaper and shaper.piece else MOST_QUEUED
-        wanted = not (self.takes is None or self._is_full or self._is_held or self._queued >= most)
+        wanted = not (self.takes is None or self._is_full or self.is_held or self._queued >= most)
         # After its end a stream has nothing to give, and would tell of its end again.
         if self.sends and not self._ended and not self.sends.is_closing() and wanted == self._paused:
             self._paused = not wanted
@@ -158,7 +160,8 @@ class Flow(asyncio.Protocol):
         return self._connection.done.shapers.get(self.way)
 
     @property
-    def _is_held(self) -> bool:
+    def is_held(self) -> bool:
+        """Whether nothing goes on this way."""
         shaper = self._shaper
         return shaper is not None and shaper.impairment.held
 
@@ -171,7 +174,9 @@ class Flow(asyncio.Protocol):
     def _give(self, data: bytes) -> None:
         assert self.takes
         if data:
-            self.takes.write(data)
+            # An end that was lost while its own way is held takes nothing more.
+            if not self.takes.is_closing():
+                self.takes.write(data)
         else:
             self.is_over = True
             if not self.takes.is_closing():
@@ -188,6 +193,8 @@ class Connection:
         self.there, self.back = Flow(self, (link.opener, link.to)), Flow(self, (link.to, link.opener))
         self._link = link
         self._task: asyncio.Task[None] | None = None
+        self._passes = asyncio.Event()
+        """Set while no way is held."""
         self._is_reset = False
         done.connections.add(self)
 
@@ -204,19 +211,26 @@ class Connection:
         self.adjust()
 
     async def _open(self) -> None:
-        if self._is_reset:
-            return
-        try:
-            await self.loop.create_connection(lambda: self.back, self._link.to_address, self._link.to_port)
-        except OSError:
-            self.reset()
+        while not self._is_reset:
+            try:
+                await self.loop.create_connection(lambda: self.back, self._link.to_address, self._link.to_port)
+            except OSError:
+                if self._passes.is_set():
+                    self.reset()
+                # Nobody hears of that in a black hole; when it ends, the other end may be there.
+                await self._passes.wait()
+            else:
+                return
 
     def adjust(self) -> None:
         """Something else is done to the link from now on."""
-        if self._is_reset or self.there.way in self.done.cut:
+        flows = (self.there, self.back)
+        is_told = any(flow.is_reset and not flow.is_held for flow in flows)
+        if self._is_reset or is_told or self.there.way in self.done.cut:
             self.reset()
             return
-        for flow in (self.there, self.back):
+        (self._passes.clear if any(flow.is_held for flow in flows) else self._passes.set)()
+        for flow in flows:
             flow.turn()
 
     def half_over(self) -> None:
@@ -226,8 +240,11 @@ class Connection:
                 if flow.sends:
                     flow.sends.close()
 
-    def lost(self, *, reset: bool) -> None:
-        """One end is gone."""
+    def lost(self, flow: Flow, *, reset: bool) -> None:
+        """The end that sends this way is gone."""
+        if reset and flow.is_held and not self._is_reset:
+            flow.is_reset = True
+            return
         if reset:
             self.reset()
         self.done.connections.discard(self)
@@ -235,6 +252,7 @@ class Connection:
     def reset(self) -> None:
         """End both ends at once, as a network does that has forgotten a connection."""
         self._is_reset = True
+        self._passes.set()
         self.done.connections.discard(self)
         for flow in (self.there, self.back):
             if flow.sends and not flow.sends.is_closing():

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from streamgauge.cluster.disks.mounts import why_not
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import Security, secrets_of
-from streamgauge.cluster.outages import standing
+from streamgauge.cluster.standing import standing
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import without_secrets
@@ -23,7 +23,8 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import check_trust
 from streamgauge.scenario import Scenario, document, parse
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
-from streamgauge.scenario.model.environment.faults.links import LinkFault, groups_of, links_of
+from streamgauge.scenario.model.environment.faults.kinds import link_of
+from streamgauge.scenario.model.environment.faults.links import groups_of, links_of
 from streamgauge.scenario.model.environment.faults.nemesis import Nemesis
 from streamgauge.scenario.model.environment.security import MECHANISMS, PROTOCOLS, ClusterSecurity
 from streamgauge.workload.pacing import Int64s
@@ -100,7 +101,7 @@ def cluster_plan(scenario: Scenario) -> ClusterPlan:
     spec = scenario.cluster
     configs = {name: java_value(value) for name, value in spec.configs.items()}
     security = Security(spec.security.protocol, spec.security.used)
-    links = links_of(scenario.faults, groups_of(scenario.brokers, spec.controllers))
+    links = links_of(map(link_of, scenario.faults), groups_of(scenario.brokers, spec.controllers))
     return ClusterPlan(
         scenario.brokers, spec.controllers, spec.racks, spec.heap, configs, security, spec.data_dirs,
         _passing(scenario), links,
@@ -190,12 +191,15 @@ def _check_faults(scenario: Scenario, bootstrap: str | None) -> None:
     embedded, wrong = not bootstrap, []
     ours = not bootstrap or bool(scenario.harms_cluster and standing(bootstrap))
     for place, fault in enumerate(scenario.faults):
-        if isinstance(fault, LinkFault) and not embedded:
-            what = f"{fault.kind}: only links of an embedded cluster have proxies, not those of --bootstrap"
-            wrong.append(Fault(f"faults.{place}.between", what, "Leave --bootstrap out"))
-        elif isinstance(fault, DiskFault) and not embedded:
-            what = f"{fault.kind}: only disks of an embedded cluster can fail, not those of --bootstrap"
-            wrong.append(Fault(f"faults.{place}.target", what, "Leave --bootstrap out"))
+        if (link := link_of(fault)) and not embedded:
+            what = f"{link.kind}: only links of an embedded cluster have proxies, not those of --bootstrap"
+            where = f"faults.{place}.{'kinds' if isinstance(fault, Nemesis) else 'between'}"
+            wrong.append(Fault(where, what, "Leave --bootstrap out"))
+        elif isinstance(fault, DiskFault) and fault.is_of_one_directory and not embedded:
+            what = (
+                f"{fault.kind}: single directories are prepared when the run starts its brokers, not with --bootstrap"
+            )
+            wrong.append(Fault(f"faults.{place}.target", what, "Leave --bootstrap out, or use kind: disk-fails"))
         elif fault.needs_own_cluster and not ours:
             what = (
                 "is done to the cluster: on a cluster of --bootstrap only producers and consumers can be paused or "

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan
-from streamgauge.cluster.outages import StandingBroker, standing
+from streamgauge.cluster.standing import StandingBroker, standing
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
 from streamgauge.engine.ports.clients import OpenProducer, OpenReader

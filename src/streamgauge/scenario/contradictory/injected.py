@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from streamgauge.domain.errors import Fault
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
-from streamgauge.scenario.model.environment.faults.families import FAMILIES, LEADERSHIP
+from streamgauge.scenario.model.environment.faults.families import DISK_FAILS, FAMILIES, LEADERSHIP
 from streamgauge.scenario.model.environment.faults.fault import BROKER, PAUSE
 from streamgauge.scenario.model.environment.faults.kinds import DoneFault, Injected
 from streamgauge.scenario.model.environment.faults.leadership import ELECT_PREFERRED, LeadershipFault
@@ -14,6 +14,7 @@ from streamgauge.scenario.model.environment.faults.processes import (
     DRIVER,
     EXECUTOR,
     EXECUTORS,
+    QUORUM,
     ProcessFault,
 )
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence, occurrences
@@ -69,20 +70,26 @@ def _process(scenario: Scenario, fault: ProcessFault | DiskFault, where: str) ->
         "tracker": markers.trackers if markers else 0,
         CONTROLLER: int(scenario.backpressure is not None),
         BROKER: scenario.brokers,
+        QUORUM: scenario.cluster.controllers,
         DRIVER: int(scenario.pipeline is not None),
         EXECUTOR: EXECUTORS if _has_cluster(scenario.pipeline) else 0,
     }
     if (fault.number or 0) - fault.first >= counts[fault.role]:
-        known = f"the run has {counts[fault.role]}" if counts[fault.role] else "the run has none"
+        apart = " apart from the brokers" if fault.role == QUORUM else ""
+        known = f"the run has {counts[fault.role] or 'none'}{apart}"
         yield Fault(where, f"{fault.target}: {known}", _TARGET)
     elif fault.target == BROKER and scenario.brokers > 1:
         what = f"{fault.target}: the cluster has {scenario.brokers}"
         yield Fault(where, what, "Write broker-1 or another number, or brokers for all")
     elif fault.by_role:
-        yield from _by_role(scenario, fault.target, fault.by_role, where)
+        if isinstance(fault, DiskFault) and fault.by_role.role == "controller" and scenario.cluster.controllers:
+            what = f"{fault.target}: controllers apart from the brokers have no log directories"
+            yield Fault(where, what, "Name a broker, or leave cluster.controllers out")
+        yield from of_role(scenario, fault.target, fault.by_role, where)
 
 
-def _by_role(scenario: Scenario, target: str, wanted: ByRole, where: str) -> Iterator[Fault]:
+def of_role(scenario: Scenario, target: str, wanted: ByRole, where: str) -> Iterator[Fault]:
+    """What a role needs must be there."""
     if wanted.role in {"leader", "follower"}:
         yield from _partition(scenario, target, wanted.topic, wanted.partition, where)
     if wanted.role == "follower" and scenario.topic.replication == 1:
@@ -122,9 +129,10 @@ def _nemesis(scenario: Scenario, fault: Nemesis, where: str, drawn: Sequence[Don
         if kind in FAMILIES[LEADERSHIP]:
             some = LeadershipFault.model_validate({"kind": kind, "target": "partitions", "at": "0s"})
             yield from _leadership(scenario, some, f"{where}.kinds")
+    model, of = (DiskFault, DISK_FAILS) if DISK_FAILS in fault.kinds else (ProcessFault, PAUSE)
     for target in fault.targets:
-        paused = ProcessFault.model_validate({"kind": PAUSE, "target": target, "at": "0s", "for": "1s"})
-        yield from _process(scenario, paused, f"{where}.targets")
+        some_process = model.model_validate({"kind": of, "target": target, "at": "0s", "for": "1s"})
+        yield from _process(scenario, some_process, f"{where}.targets")
 
 
 def _first_overlap(found: list[Occurrence]) -> Occurrence | None:

@@ -10,13 +10,16 @@ from typing import Final, TypeVar
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.folder.facts import node_of
 from streamgauge.engine.supervise.faults.actions import Target, Unfinished
 from streamgauge.engine.supervise.faults.roles import NO_ROLES, Roles
 from streamgauge.engine.supervise.faults.rows import BEGIN, END, FaultRow
 from streamgauge.scenario.model.environment.faults.fault import KILL
 from streamgauge.scenario.model.environment.faults.kinds import DoneFault
+from streamgauge.scenario.model.environment.faults.links import LinkFault
 from streamgauge.scenario.model.environment.faults.processes import ROLLING_RESTART, ProcessFault
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
+from streamgauge.scenario.model.environment.faults.targets import ByRole
 from streamgauge.scenario.model.environment.faults.when import RunCounts
 
 ANSWER_NS: Final = 5 * NS_PER_SECOND
@@ -103,10 +106,15 @@ class Injector:
     def _course(self, each: Occurrence) -> Course[None]:
         """From the begin of a fault to its end, on all of its targets."""
         fault = each.fault
+        if isinstance(fault, LinkFault) and fault.roles:
+            yield from self._between(each, fault)
+            return
         if fault.by_role:
-            target = yield from self._looked_up(each)
+            able = [target for target in self.targets if fault.kind in target.actions]
+            free = [target for target in able if not target.ended() and target.name not in self._under]
+            target = yield from self._looked_up(each, fault.by_role, free)
             if target:
-                yield from self._on(each, target, fault.target)
+                yield from self._on(each, target, ", ".join(filter(None, (fault.target, fault.detail))))
             return
         targets = [target for target in self.targets if fault.target in target.meant_by]
         if fault.kind == ROLLING_RESTART:
@@ -116,12 +124,27 @@ class Injector:
         while courses := [course for course in courses if _goes_on(course)]:
             yield
 
-    def _looked_up(self, each: Occurrence) -> Course[Target | None]:
+    def _between(self, each: Occurrence, fault: LinkFault) -> Course[None]:
+        """The course of a fault of links whose ends are looked up first."""
+        nodes = [target for target in self.targets if target.node is not None]
+        found: dict[str, Target] = {}
+        # What is drawn is another node than those that have a role.
+        for name, wanted in sorted(fault.roles.items(), key=lambda role: role[1].role == "random"):
+            left = [node for node in nodes if node not in found.values()] if wanted.role == "random" else nodes
+            node = yield from self._looked_up(each, wanted, left)
+            if node is None:
+                return
+            found[name] = node
+        now = fault.resolved({name: node_of(node.name) for name, node in found.items()})
+        detail = ", ".join(filter(None, (*fault.roles, fault.detail)))
+        links = next(target for target in self.targets if fault.target in target.meant_by)
+        yield from self._on(replace(each, fault=now), replace(links, name=now.target), detail)
+
+    def _looked_up(self, each: Occurrence, wanted: ByRole, among: Sequence[Target]) -> Course[Target | None]:
         """The target that has a role now; None where nobody knows, which is written down."""
-        free = [target for target in self.targets if not target.ended() and target.name not in self._under]
         number = sum(place == each.place for place, _ in self._courses)
         try:
-            found = yield from self._answer(self.roles.find(each, free, number), "its target is not known")
+            found = yield from self._answer(self.roles.find(each, wanted, among, number), "its target is not known")
         except (OSError, BrokerError) as error:
             self._note(each, each.fault.target, BEGIN, error=_text(error))
             return None

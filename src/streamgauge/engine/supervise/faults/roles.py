@@ -29,14 +29,11 @@ class Roles:
     """Those of the run's consumers."""
     seed: int = 0
 
-    def find(self, each: Occurrence, free: Sequence[Target], number: int) -> "Future[Target]":
-        """The target that has the role which a fault names; BrokerError where there is none.
+    def find(self, each: Occurrence, wanted: ByRole, free: Sequence[Target], number: int) -> "Future[Target]":
+        """The target that has a role which a fault names; BrokerError where there is none.
 
         `free` are the targets that a fault can be done to, `number` how often the fault was done before.
         """
-        fault = each.fault
-        wanted = fault.by_role
-        assert wanted
         if wanted.role == "random":
             random = Random(f"{self.seed}-{each.place}-{each.at_ns}-{number}")  # noqa: S311 - no secret is drawn
             return _known(lambda: _drawn([each for each in free if f"{wanted.any_of}s" in each.meant_by], random))

@@ -149,9 +149,8 @@ def target_of_broker(broker: StoringBroker, board: Board, cell: int) -> Target:
     actions: dict[str, Action] = {**by_signals(broker.signal), KILL: killed, **again}
     if broker.is_broker:
         actions |= dict.fromkeys(FAMILIES[DISK], OnDisk(broker, board, cell))
-    # Scenarios name the node, whichever of its lives it is in, and number brokers as Kafka does.
-    node = {node_of(broker.name)} | ({f"{BROKER}-{broker.number}"} if broker.is_broker else set())
-    meant_by = frozenset(node) | (meaning(BROKER, ()) if broker.is_broker else frozenset())
+    # Scenarios number brokers as Kafka does: the name of one may have the number of another one.
+    meant_by = meaning(BROKER, (broker.number,)) if broker.is_broker else frozenset({node_of(broker.name)})
     return Target(broker.name, meant_by, actions, node=broker.number)
 
 

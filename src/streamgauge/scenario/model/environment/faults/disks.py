@@ -10,6 +10,7 @@ from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.scenario.model.environment.faults.families import ONE_DIRECTORY, TRUNCATE_TAIL
 from streamgauge.scenario.model.environment.faults.fault import BROKER, ScheduledFault
+from streamgauge.scenario.model.environment.faults.targets import ROLES, ByRole, by_role
 from streamgauge.scenario.model.values import Duration, ManyBytes
 
 SLOW: Final = "dir-slow"
@@ -25,8 +26,9 @@ DiskFaultKind = Literal[
 
 
 def _broker(value: str) -> str:
-    if not _TARGET.fullmatch(value):
-        raise BadValue("not a broker", "Write one of broker-1 (or another number), brokers")
+    looked_up = by_role(value)
+    if not _TARGET.fullmatch(value) and (looked_up is None or looked_up.any_of != BROKER):
+        raise BadValue("not a broker", f"Write one of broker-1 (or another number), brokers, {ROLES}")
     return value
 
 
@@ -42,7 +44,9 @@ class DiskFault(ScheduledFault):
     after `for`. The others are done to one of several log directories, and need FUSE: `dir-fails` (reads and writes
     fail), `dir-unreadable` (reads fail), `dir-full` (writes find no space), `dir-slow` (both take longer)."""
     target: Annotated[str, AfterValidator(_broker)]
-    """`broker-1` and so on of the embedded cluster, `brokers` for all, or `broker` if there is one."""
+    """`broker-1` and so on of the embedded cluster, `brokers` for all, or `broker` if there is one; by role, which is
+    looked up when the fault begins, as in faults of processes: `leader-of:0`, `follower-of:0`, `active-controller`,
+    `coordinator`, `random-broker`."""
     for_: Annotated[Duration, Field(ge=NS_PER_MS)] = Field(alias="for")
     """How long it lasts, at least 1ms."""
     bytes: Annotated[ManyBytes, Field(ge=1)] | None = None
@@ -61,14 +65,19 @@ class DiskFault(ScheduledFault):
         return self
 
     @property
+    def by_role(self) -> ByRole | None:
+        """The role that the target is looked up by when the fault begins; None for a name."""
+        return by_role(self.target)
+
+    @property
     def role(self) -> str:
         """`broker`."""
         return BROKER
 
     @property
     def number(self) -> int | None:
-        """The number of one broker; None for all, and where there is only one."""
-        _, _, number = self.target.partition("-")
+        """The number of one broker; None for all, where there is only one, and where it is not known before."""
+        _, _, number = ("", "", "") if self.by_role else self.target.partition("-")
         return int(number) if number else None
 
     @property

@@ -12,7 +12,8 @@ from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.quantities import format_duration, parse_size_bytes
 from streamgauge.scenario.model.environment.faults.families import known_kind
-from streamgauge.scenario.model.environment.faults.fault import ScheduledFault
+from streamgauge.scenario.model.environment.faults.fault import BROKER, ScheduledFault
+from streamgauge.scenario.model.environment.faults.targets import ROLES, ByRole, by_role
 from streamgauge.scenario.model.values import Duration
 
 CLIENTS: Final = ("producers", "consumers", "pipeline")
@@ -42,13 +43,14 @@ def _side(value: object) -> object:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names or not all(isinstance(each, str) for each in names):
         raise BadValue("not a name or a list of names", "Write clients, broker-1, or a list like [broker-2, broker-3]")
-    if unknown := [each for each in names if not _NAME.fullmatch(each)]:
-        known = "clients, producers, consumers, pipeline, broker-1 (or another number), brokers, controller-1"
+    if unknown := [each for each in names if not _NAME.fullmatch(each) and not is_of_node(each)]:
+        known = f"clients, producers, consumers, pipeline, broker-1 (or another number), brokers, controller-1, {ROLES}"
         raise BadValue(f"{unknown[0]}: not an end of a link", f"Write one of {known}")
     return tuple(names)
 
 
-def _two(value: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def two_sides(value: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """The two sides as they are; BadValue for another number of them."""
     if len(value) != 2:
         raise BadValue(f"{len(value)} sides instead of two", "Write two, like [clients, broker-1]")
     return value
@@ -85,9 +87,11 @@ class LinkFault(ScheduledFault):
     """`cut` resets connections, and new ones at once; `black-hole` lets nothing through, and what was held goes on at
     the end; `delay` delays bytes; `rate-limit` limits bytes a second; `stall` holds everything up for `delay` when a
     segment is lost; `slow-close` passes on the end of a connection after `delay`."""
-    between: Annotated[tuple[Side, ...], AfterValidator(_two)]
+    between: Annotated[tuple[Side, ...], AfterValidator(two_sides)]
     """The two sides, each a name or a list of names: `producers`, `consumers`, `pipeline`, or `clients` for all of
-    them; `broker-1` and so on, `brokers`; `controller-1` and so on, `controllers`."""
+    them; `broker-1` and so on, `brokers`; `controller-1` and so on, `controllers`. By role, which is looked up when the
+    fault begins, as in faults of processes: `leader-of:0`, `follower-of:0`, `active-controller`, `coordinator`,
+    `random-broker`; on the other side, names like `brokers` stand for the others then."""
     one_way: bool = Field(default=False, strict=True)
     """Only what the first side sends to the second; for a cut, only connections that the first opens to the second."""
     delay: Annotated[Duration, Field(ge=NS_PER_MS)] | None = None
@@ -124,6 +128,16 @@ class LinkFault(ScheduledFault):
         return "-".join("+".join(side) for side in self.between)
 
     @property
+    def roles(self) -> dict[str, ByRole]:
+        """The names that are looked up when it begins, with what is looked up."""
+        return {name: role for side in self.between for name in side if (role := by_role(name))}
+
+    def resolved(self, found: Mapping[str, str]) -> Self:
+        """The same fault between nodes that are known, with the node that each role was found to be."""
+        between = tuple(tuple(found.get(name, name) for name in side) for side in self.between)
+        return self.model_copy(update={"between": between})
+
+    @property
     def needs_own_cluster(self) -> bool:
         """Proxies are put between nodes of our own only."""
         return True
@@ -156,15 +170,32 @@ class LinkFault(ScheduledFault):
         return {}
 
     def sides(self, groups: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
-        """The ends of links on its two sides, each name of `groups` in place of what it stands for."""
-        first, second = ([end for name in side for end in groups.get(name, (name,))] for side in self.between)
+        """The ends of links on its two sides, each name of `groups` in place of what it stands for.
+
+        A role stands for all nodes that may have it.
+        """
+        first, second = ([end for name in side for end in _ends(name, groups)] for side in self.between)
         return first, second
 
     def ways(self, groups: Mapping[str, Sequence[str]]) -> set[Way]:
-        """The ways between its sides, or one way only."""
+        """The ways between its sides, or one way only; who is on both sides has no link to itself."""
         first, second = self.sides(groups)
-        there = set(product(first, second))
-        return there if self.one_way else there | set(product(second, first))
+        there = {(sender, receiver) for sender, receiver in product(first, second) if sender != receiver}
+        return there if self.one_way else there | {(receiver, sender) for sender, receiver in there}
+
+
+def is_of_node(name: str) -> bool:
+    """Whether a name is a role that a node of the cluster has."""
+    role = by_role(name)
+    return role is not None and role.any_of == BROKER
+
+
+def _ends(name: str, groups: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """What a name of a side stands for: itself, a group, or all that may have a role."""
+    role = by_role(name)
+    if role is None:
+        return groups.get(name, (name,))
+    return (role.role == "controller" and groups["controllers"]) or groups["brokers"]
 
 
 def groups_of(brokers: int, controllers: int) -> dict[str, tuple[str, ...]]:

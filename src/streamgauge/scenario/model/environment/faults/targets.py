@@ -6,10 +6,12 @@ from typing import Final, Literal
 
 from streamgauge.domain.errors import BadValue
 
+QUORUM: Final = "quorum"
+"""The role of controllers apart from the brokers; `controller` is that of the backpressure policy's process."""
 EXECUTORS: Final = 4
 """Executors of a query that can be told apart."""
 _NAMED: Final = re.compile(
-    r"(producer|consumer|tracker|executor|broker)s|(producer|consumer|tracker)-(\d{1,3})|broker-[1-9]"
+    r"(producer|consumer|tracker|executor|broker)s|(producer|consumer|tracker)-(\d{1,3})|(broker|controller)-[1-9]"
     rf"|executor-[0-{EXECUTORS - 1}]|driver|controller|broker"
 )
 _PARTITION: Final = r"(?:(?P<topic>[a-zA-Z0-9._-]{1,249})/)?(?P<partition>\d{1,5})"
@@ -17,10 +19,11 @@ _ROLE: Final = re.compile(
     rf"(?P<by>leader|follower)-of:{_PARTITION}|(?P<controller>active-controller)"
     r"|(?P<coordinator>coordinator)(?:-of:(?P<group>\S{1,249}))?|random-(?P<any>broker|consumer|producer)"
 )
+ROLES: Final = "leader-of:0, follower-of:0, active-controller, coordinator, random-broker"
+"""Brokers that are found when a fault begins."""
 _KNOWN: Final = (
     "producer-0, consumer-0, tracker-0 (or another number), producers, consumers, trackers, controller, broker-1, "
-    "brokers, driver, "
-    "leader-of:0, follower-of:0, active-controller, coordinator, random-broker, random-consumer, random-producer"
+    f"brokers, controller-1, driver, {ROLES}, random-consumer, random-producer"
 )
 
 
@@ -62,4 +65,5 @@ def role_of(target: str) -> str:
     """What kind of process a target names: `producer`, `consumer`, `tracker`, `controller`, and so on."""
     if (looked_up := by_role(target)) is not None:
         return looked_up.any_of
-    return target.partition("-")[0].removesuffix("s")
+    kind, _, number = target.partition("-")
+    return QUORUM if kind == "controller" and number else kind.removesuffix("s")
