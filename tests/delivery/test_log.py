@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from streamgauge.delivery.audit import audit
+from streamgauge.delivery.audit import Audit, audit
 from streamgauge.delivery.log import BY_LOG, LEDGER_CLASSES, Log, Reread, TransactionEnd, counted, ledger
 from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED
@@ -18,11 +18,12 @@ class Story:
     """Messages 0 to 9 of one producer in one partition, acknowledged at their numbers, received by two groups in polls
     of one message, and standing in the log; what happens to them is told by the methods."""
 
-    def __init__(self) -> None:
-        self.sent = [Sent(0, 0, seq, 0, seq, seq * 10, seq * 10 + 1, None) for seq in range(10)]
-        self.received = [self._came(group, seq, seq) for group in (0, 1) for seq in range(10)]
-        self.standing = {seq: seq for seq in range(10)}
-        self.start = 0
+    def __init__(self, messages: int = 10, end: int = 12) -> None:
+        self.sent = [Sent(0, 0, seq, 0, seq, seq * 10, seq * 10 + 1, None) for seq in range(messages)]
+        self.received = [self._came(group, seq, seq) for group in (0, 1) for seq in range(messages)]
+        self.standing: dict[int, int | None] = {seq: seq for seq in range(messages)}
+        self.start = self.log_start = 0
+        self.position = self.end = end
         self.outcomes: dict[tuple[int, int], str] = {}
         self.endings: dict[tuple[int, int], TransactionEnd] = {}
 
@@ -40,19 +41,22 @@ class Story:
         self.outcomes[0, seq] = outcome
         self.endings[0, seq] = TransactionEnd(ending_ns, outcome)
 
-    def found(self, group: int = 0, *, reread: bool = True) -> dict[str, int]:
+    def said(self, group: int) -> Audit:
         lag = [
             row
             for each in (0, 1)
             for row in (
-                Lag("final", 0, each, None, 0, 0, None, None, 12),
-                Lag("final", 0, each, each, 0, None, None, 12, None),
+                Lag("final", 0, each, None, 0, self.log_start, None, None, self.end),
+                Lag("final", 0, each, each, 0, None, None, self.position, None),
             )
         ]
-        said = audit(self.sent, self.received, lag, group, ALWAYS, outcomes=self.outcomes)
+        return audit(self.sent, self.received, lag, group, ALWAYS, outcomes=self.outcomes)
+
+    def found(self, group: int = 0, *, reread: bool = True) -> dict[str, int]:
+        said = self.said(group)
         log = Log.of(
             [Reread(0, 0, self.start)] if reread else [],
-            [Stood(0, 0, offset, 0, seq, None) for offset, seq in self.standing.items()],
+            [Stood(0, 0, offset, None if seq is None else 0, seq, None) for offset, seq in self.standing.items()],
         )
         entries = ledger(self.sent, self.received, group, said, self.outcomes, self.endings, log)
         run, measured = counted(entries, ALWAYS)

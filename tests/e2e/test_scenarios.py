@@ -1,10 +1,10 @@
 """Every shipped scenario, shortened, on a real broker: it runs, and delivers exactly.
 
-`make test` carries out as many as it takes to have every setting in one of them, `make soak` the others.
+`make test` carries out as many as it takes to have every setting in one of them, `make soak` the others. Those that
+break a cluster of their own for a minute are in test_soak_replicas.py.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 import pytest
 from tests.e2e.covering import covering
 from tests.e2e.logs import read_again
+from tests.e2e.test_soak_replicas import BREAKING
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.delivery.attempts import ANSWERS, Attempt, Carried, Delivery, redeliveries
@@ -63,16 +64,8 @@ FAULTS = {
 READ_ONLY = {"drain", "observe"}
 PIPED = {name for name, text in shipped().items() if "\npipeline:" in text}
 """What comes out of these stands in another topic: they are in test_pipeline.py."""
-CLUSTERED = {"disk-fails", "unreadable-directory"}
-"""What these do to a cluster of three is in tests/cluster/test_cluster.py."""
 ORIGINALS = set(by_topic()["originals"])
 """They have the settings of others, in other combinations, and what `convert` makes of the same specification."""
-REPLICATED = (
-    {name for name, text in shipped().items() if re.search(r"replication: [2-9]", text)}
-    - {ONE_OF_THREE}
-    - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
-)
-"""Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
 REDELIVERING = {"redelivery-markers", "redelivery-retry-topics", "redelivery-share"}
 """Their messages are delivered more than once on purpose."""
 PARTITIONS = 12
@@ -185,7 +178,7 @@ def drawn_of(ran: Ran) -> list[set[tuple[int, int]]]:
     return drawn
 
 
-DELIVERING = set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING
+DELIVERING = set(shipped()) - READ_ONLY - PIPED - BREAKING.keys() - REDELIVERING
 COVERING = set(covering({name: text for name, text in shipped().items() if name in DELIVERING - ORIGINALS}))
 """Together these have in them whatever is in any of them; the others differ from them in numbers."""
 

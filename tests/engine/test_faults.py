@@ -262,6 +262,23 @@ def test_a_broker_that_takes_its_time_to_stop_is_waited_for_and_then_killed() ->
     assert is_as_before(played.brokers)
 
 
+def test_a_broker_that_was_killed_and_does_not_start_again_has_both_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is down from then on, which matters more than that it had to be killed."""
+    played = Played()
+    played.brokers[0].lingers = True
+
+    def fails() -> None:
+        raise BrokerError("its port is taken")
+
+    monkeypatch.setattr(played.brokers[0], "restart", fails)
+    played.plan(scheduled(fault("1s", "stop", "broker-1", "2s")))
+    played.until(2 + STOP_NS / SECOND)
+
+    killed, down = str(played.errors[-1]).split("; ")
+    assert killed.startswith("it had not ended 30 s after it was asked to")
+    assert down == "its port is taken"
+
+
 def test_a_restart_ends_as_soon_as_the_process_has_ended() -> None:
     played = Played()
     played.brokers[0].lingers = True

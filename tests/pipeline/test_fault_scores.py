@@ -11,6 +11,7 @@ from streamgauge.pipeline.pressure.faults import faults_of, score_rows, spans_of
 from streamgauge.pipeline.read.silver import Span
 
 S = NS_PER_SECOND
+LATE = "it had not ended 30 s after it was asked to: killed"
 SPAN = Span(0, 200 * S, MeasureSpan(5 * S, 195 * S))
 """Five seconds of warm-up; all seconds count from then."""
 
@@ -48,6 +49,20 @@ def both(begin: float, end: float, kind: str, target: str) -> list[dict[str, Any
         (both(10, 20, "delay", "clients-broker-1"), [("clients-broker-1", 15, 85)]),
         # Not over: nobody knows for how long it lasted.
         ([mark(10, "pause", "broker-1")], []),
+        # It ended otherwise than it should have, or is still on after that: it lasted until then all the same.
+        ([mark(10, "stop", "broker-1"), mark(45, "stop", "broker-1", "end", LATE)], [("broker-1", 15, 110)]),
+        ([mark(10, "kill", "broker-1"), mark(45, "kill", "broker-1", "end", "no port")], [("broker-1", 15, 110)]),
+        # Nor what could not be begun and was ended to be sure.
+        ([mark(10, "cut", "a-b", error="no proxy"), mark(20, "cut", "a-b", "end")], []),
+        # The second could not be begun, as the first was still on: the end is that of the first.
+        (
+            [
+                mark(10, "kill", "broker-1"),
+                mark(12, "kill", "broker-1", error="under another fault"),
+                mark(20, "kill", "broker-1", "end"),
+            ],
+            [("broker-1", 15, 85)],
+        ),
     ],
 )
 def test_faults_have_a_span_in_which_they_may_show(
@@ -117,3 +132,11 @@ def test_each_fault_has_a_row(failed: dict[int, int] | None, counts: list[int | 
         (0, 10, 12, 30), (1, 30, 32, 92),
     ]  # fmt: skip
     assert [row["failed"] for row in rows] == counts
+
+
+def test_a_score_tells_the_error_of_the_end() -> None:
+    rows = [mark(10, "stop", "broker-1"), mark(45, "stop", "broker-1", "end", LATE), *both(80, 82, "kill", "broker-2")]
+    faults = faults_of(rows)
+
+    scores = score_rows(faults, spans_of(faults, SPAN), [], None, SPAN)
+    assert [(row["ended_second"], row["error"]) for row in scores] == [(45, LATE), (82, None)]

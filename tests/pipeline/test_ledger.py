@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from tests.pipeline.test_audit import FOUND, by_topic, expected_counts, spark_counts
 from tests.pipeline.troubled import GROUPS, MARKER, MEASURE, History, defined, frame, held, silver_of
 
+from streamgauge.delivery.audit import Audit
 from streamgauge.delivery.ends import reached
 from streamgauge.delivery.log import BY_LOG, LEDGER_CLASSES, Log, Reread, TransactionEnd, ledger
 from streamgauge.delivery.rows import Sent, Stood
@@ -71,8 +73,8 @@ class ReadAgain(History):
             self.sent[at] = message._replace(partition=partition, offset=offset)
 
 
-def defined_by_log(history: ReadAgain, group: int, *, with_log: bool) -> Found:
-    said = defined(history, group, frozenset())
+def defined_by_log(history: ReadAgain, group: int, *, with_log: bool, said: Audit | None = None) -> Found:
+    said = said or defined(history, group, frozenset())
     log = Log.of(history.reread if with_log else [], history.standing)
     sent, received = history.sent, history.received
     entries = ledger(sent, received, group, said, history.outcomes, history.endings, log)
@@ -84,7 +86,8 @@ def defined_by_log(history: ReadAgain, group: int, *, with_log: bool) -> Found:
 
 def found_by_spark(
     spark: SparkSession, several: Sequence[ReadAgain], folder: Path, *, with_log: bool, all_sound: bool
-) -> dict[tuple[int, int], Found]:
+) -> tuple[dict[tuple[int, int], Found], dict[int, list[Any]]]:
+    """What stands beside the classes, by topic and group; and the findings of the audit by topic."""
     messages, deliveries = silver_of(spark, several, folder)
     # Rows of a frame that is made here stand in every plan that is made of it: tens of thousands slow Spark down.
     judged = judgement(spark, reached([row for each in several for row in each.lag], GROUPS, None))
@@ -106,7 +109,7 @@ def found_by_spark(
     for row in () if more is None else more.collect():
         key = tuple(row[name] for name in ("class", "producer", "seq", "partition", "offset", "measured"))
         found.setdefault((row["topic"], row["group"]), Counter())[key] += 1
-    return found
+    return found, {} if audited is None else by_topic(audited.classes)
 
 
 def transactions(several: Sequence[ReadAgain]) -> pa.Table:
@@ -130,25 +133,30 @@ def troubled() -> list[ReadAgain]:
 def test_what_spark_says_of_the_log_is_what_the_definition_says(
     spark: SparkSession, troubled: list[ReadAgain], tmp_path: Path
 ) -> None:
-    found = found_by_spark(spark, troubled, tmp_path, with_log=True, all_sound=False)
+    """The classes of messages and deliveries, too: each two of them come together in one history or another."""
+    found, classes = found_by_spark(spark, troubled, tmp_path, with_log=True, all_sound=False)
     planted: Counter[str] = Counter()
     together: Counter[tuple[str, str]] = Counter()
     for history in troubled:
         for group in GROUPS:
-            expected = defined_by_log(history, group, with_log=True)
+            said = defined(history, group, frozenset())
+            expected = defined_by_log(history, group, with_log=True, said=said)
             assert found.get((history.topic, group), Counter()) == expected, (history.topic, group)
-            names = sorted({key[0] for key in expected})
+            counted = expected_counts(said, measured=False)
+            rows = classes.get(history.topic, [])
+            assert spark_counts(history, rows, group, measured=False) == counted, (history.topic, group)
+            names = sorted({key[0] for key in expected} | counted.keys() - {"delivered_once"})
             planted.update(names)
             together.update((one, other) for at, one in enumerate(names) for other in names[at + 1 :])
-    assert all(planted[name] > 50 for name in LEDGER_CLASSES), planted
-    pairs = len(LEDGER_CLASSES) * (len(LEDGER_CLASSES) - 1) // 2
-    assert len(together) == pairs
+    every = {*LEDGER_CLASSES, *FOUND} - {"delivered_once"}
+    assert all(planted[name] > 50 for name in every), planted
+    assert len(together) == len(every) * (len(every) - 1) // 2
     assert min(together.values()) > 5, together
 
 
 def test_without_the_log_the_others_are_told(spark: SparkSession, troubled: list[ReadAgain], tmp_path: Path) -> None:
     several = troubled[:200]
-    found = found_by_spark(spark, several, tmp_path, with_log=False, all_sound=False)
+    found, _ = found_by_spark(spark, several, tmp_path, with_log=False, all_sound=False)
     for history in several:
         for group in GROUPS:
             assert found.get((history.topic, group), Counter()) == defined_by_log(history, group, with_log=False)
@@ -158,6 +166,6 @@ def test_without_the_log_the_others_are_told(spark: SparkSession, troubled: list
 def test_of_healthy_histories_there_is_nothing_to_tell(spark: SparkSession, tmp_path: Path) -> None:
     """Longer ones, which fill several words; no message is looked at by itself."""
     healthy = [ReadAgain(number, Random(number), troubled=False).build() for number in range(100)]
-    assert found_by_spark(spark, healthy, tmp_path, with_log=True, all_sound=True) == {}
+    assert found_by_spark(spark, healthy, tmp_path, with_log=True, all_sound=True) == ({}, {})
     for history in healthy:
         assert defined_by_log(history, 0, with_log=True) == Counter()

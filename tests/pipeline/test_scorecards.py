@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, causes, debt, scorecard
+from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, carried_out, causes, debt, scorecard
 
 INTERVAL = 0.5
 RATE = 10.0
@@ -207,6 +207,26 @@ def test_marks_become_causes() -> None:
         Cause("kill", "broker-1", None, 30.0, 33.0, 20.0, 40.0),
         Cause("burst", "producers", "9/s", 40.0, 44.0, 33.0, None),
     ]
+
+
+def test_a_cause_whose_end_had_an_error_lasted_until_then() -> None:
+    """Also a kill: its target was down until somebody tried to start it again."""
+    rows: list[dict[str, object]] = [
+        {"second": 10.0, "kind": "kill", "target": "broker-1", "action": "begin", "detail": None, "error": None},
+        {"second": 20.0, "kind": "kill", "target": "broker-1", "action": "end", "detail": None, "error": "no port"},
+    ]
+
+    (found,) = causes(carried_out(rows))
+    assert (found.began, found.ended, found.error) == (10.0, 20.0, "no port")
+
+
+def test_what_could_not_be_begun_is_no_cause_and_neither_is_its_end() -> None:
+    rows: list[dict[str, object]] = [
+        {"second": 10.0, "kind": "cut", "target": "a-b", "action": "begin", "detail": None, "error": "no proxy"},
+        {"second": 20.0, "kind": "cut", "target": "a-b", "action": "end", "detail": None, "error": None},
+    ]
+
+    assert causes(carried_out(rows)) == []
 
 
 def test_what_is_done_to_several_at_once_is_one_disturbance() -> None:

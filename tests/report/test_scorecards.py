@@ -102,6 +102,19 @@ def test_every_report_tells_scorecards(make: Make) -> None:
     assert len(scorecards.rows(result)[0]) == len(scorecards.HEADS)
 
 
+def test_a_fault_whose_end_had_an_error_tells_it(make: Make) -> None:
+    """It lasted until then, however it ended; older tables do not say, and then nobody knows of any."""
+
+    def forced(tables: dict[str, list[Row]]) -> None:
+        tables["fault_scores"][0].update(error="killed after 30 s")
+
+    result = assemble(changed(make, forced))
+    assert scorecards.rows(result)[0][0] == "kill (its end: killed after 30 s)"
+    (card,) = told(make(scored))["scorecards"]
+    assert (card["error"], card["reasons"]["error"]) == (None, "it ended without an error")
+    assert scorecards.rows(assemble(make(scored)))[0][0] == "kill"
+
+
 def test_names_from_outside_are_escaped(make: Make) -> None:
     def evil(tables: dict[str, list[Row]]) -> None:
         tables["fault_scores"][0].update(target=f"broker-{EVIL}", detail=EVIL)

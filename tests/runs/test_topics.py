@@ -64,7 +64,7 @@ class FakeCluster:
         self.replicas[name] = assignments
 
     def replicas_of(self, name: str) -> Assignments:
-        return self.replicas[name]
+        return self.replicas.get(name, ())
 
     def delete_topic(self, name: str) -> None:
         self.done.append(f"delete {name}")
@@ -119,6 +119,36 @@ def test_a_topic_that_is_there_must_have_the_brokers_of_the_assignments() -> Non
     cluster.replicas["t"] = [(1, 2), (2, 1)]
     topics.prepare(embedded=False, allow_reset=False)
     assert cluster.done == []
+
+
+@pytest.mark.parametrize(
+    ("given", "there", "replication"),
+    [
+        # Nobody has to write what the cluster knows: its replicas are watched, and its log is read again.
+        ({}, {"t": [(1, 2, 3), (2, 3, 1)]}, 3),
+        ({"topic": {"name": "t", "partitions": 2, "replication": 3}}, {"t": [(1,), (2,)]}, 1),
+        ({"topic": {"name": "t[1-2]", "partitions": 2}}, {"t1": [(1,), (2,)], "t2": [(1, 2), (2, 1)]}, 2),
+        # What the run makes has what was asked for.
+        ({}, {}, 1),
+        ({"topic": {"name": "t", "partitions": 2, "replication": 3}}, {}, 3),
+        ({"topic": {"name": "t", "partitions": 2, "reset": True}}, {"t": [(1, 2, 3), (2, 3, 1)]}, 1),
+        # More than `cluster.brokers`, which the run has no use for: what was asked for is kept.
+        ({"cluster": {"brokers": 2}}, {"t": [(1, 2, 3), (2, 3, 1)]}, 1),
+    ],
+)
+def test_a_topic_that_is_there_tells_how_many_replicas_it_has(
+    given: dict[str, Any], there: dict[str, Assignments], replication: int
+) -> None:
+    cluster = FakeCluster(**dict.fromkeys(there, 2))
+    cluster.replicas.update(there)
+    scenario = parse({"name": "x", "topic": {"name": "t", "partitions": 2}, **LOAD, **given})
+    fake: Any = cluster
+    topics = Topics(fake, scenario, ("g",), lambda: None)
+    topics.prepare(embedded=False, allow_reset=True)
+
+    found = topics.scenario
+    assert (found.topic.replication, found.reads_log) == (replication, replication > 1)
+    assert found.model_copy(update={"topic": scenario.topic}) == scenario
 
 
 IDLE: dict[str, Any] = {"topic": {"name": "t", "partitions": 2, "idle": [{"name": "i[1-2]", "partitions": 3}]}}

@@ -59,7 +59,12 @@ KILLED_CONSUMER = {"at": "1s", "kind": "kill", "target": "consumer-0"}
         ({"topic": {"replication": 3}, "verify": "1/4"}, True),
         ({"topic": {"replication": 3}, "verify": {"log": False}}, False),
         ({"faults": [KILLED_BROKER]}, True),
-        ({"faults": [KILLED_CONSUMER]}, False),
+        # So that what is lost is told from what is gone, also where a consumer was killed.
+        ({"faults": [KILLED_CONSUMER]}, True),
+        ({"faults": [KILLED_CONSUMER], "verify": {"log": False}}, False),
+        ({"faults": [KILLED_CONSUMER], "load": "off"}, False),
+        ({"faults": [KILLED_CONSUMER], "load": {"client": {"acks": 0}}}, False),
+        ({"faults": [KILLED_CONSUMER], "topic": {"configs": {"cleanup.policy": "compact"}}}, False),
         ({"expect": {"delivery.truncated": 0}}, True),
         ({"expect": {"delivery.measure.vanished": 0}}, True),
         ({"expect": {"delivery.lost": 0}}, False),

@@ -63,25 +63,44 @@ def test_more_faults_than_can_be_named_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("due", "words"),
+    ("counts", "words"),
     [
-        ([], ""),
-        ([6.0, 7.0], f"; all due within {KILL}"),
-        ([6.0, 15.0], f"; 1 of 2 due within {KILL}"),
-        ([15.0], "; none of them due within a fault, of 1 that are recorded"),
-        ([None], ""),
+        ({}, ""),
+        ({6: 1, 7: 1}, f"; all due within {KILL}"),
+        ({6: 1, 15: 1}, f"; 1 of 2 due within {KILL}"),
+        # All are counted, however few are shown as examples.
+        ({6: 600, 15: 3_000, 20: 400}, f"; 1,000 of 4,000 due within {KILL} and {PAUSE}"),
+        ({15: 1}, "; none of them due within a fault"),
+        # Whose time nobody knows may have been in none.
+        ({None: 1}, ""),
+        ({6: 2, None: 1}, f"; 2 of 3 due within {KILL}"),
+        ({15: 2, None: 1}, "; none of 2 due within a fault, and of 1 it is not known"),
     ],
 )
-def test_messages_that_are_lost_are_told_with_the_faults_they_were_due_in(due: list[float | None], words: str) -> None:
+def test_messages_that_are_lost_are_told_with_the_faults_they_were_due_in(
+    counts: dict[int | None, int], words: str
+) -> None:
     run = disturbed()
-    run.row("delivery", scope="run")["lost"] = max(1, len(due))
-    run.tables["problems"] = [
-        {"class": "lost", "due_ns": None if at is None else int(at * 10**9), "group": 0} for at in due
-    ]
+    run.row("delivery", scope="run")["lost"] = max(1, sum(counts.values()))
+    run.tables["problems"] = [{"class": "lost", "due_ns": 6 * 10**9, "group": 0}] * 600
+    run.tables["problem_counts"] = [problem_count(second, count) for second, count in counts.items()]
     check = run.check("lost")
 
     assert check is not None
     assert check.evidence.partition("acknowledged and lost")[2] == words
+
+
+def problem_count(second: int | None, count: int, group: int = 0) -> dict[str, Any]:
+    return {"class": "lost", "group": group, "topic": 0, "partition": 0, "second": second, "count": count}
+
+
+def test_of_several_groups_the_messages_of_the_worst_are_told() -> None:
+    """As in the count beside it."""
+    run = disturbed()
+    counts = [problem_count(6, 3), problem_count(6, 2, group=1), problem_count(15, 4, group=1)]
+    run.tables["problem_counts"] = counts
+
+    assert during.of_messages(evidence(run), "lost") == f"2 of 6 due within {KILL}"
 
 
 def test_a_figure_that_is_not_believed_says_which_fault_it_was_in() -> None:

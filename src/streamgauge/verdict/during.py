@@ -1,9 +1,9 @@
 """What the faults of a scenario did, told from what the instrument did: which of it lies within a fault, in words."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import listed, whole
 from streamgauge.verdict.evidence import Evidence, largest
 
@@ -55,19 +55,30 @@ def of_stretches(run: Evidence, stretches: Sequence[tuple[float, float]]) -> str
 
 
 def of_messages(run: Evidence, kind: str) -> str:
-    """How many of the recorded messages of a class were due within faults; empty where none was, or nobody knows."""
-    measure = run.facts.phase("measure")
-    rows = [row for row in run.matching("problems", **{"class": kind}) if row["due_ns"] is not None]
-    found = disturbances(run)
-    if measure is None or not rows or not found:
+    """How many messages of a class were due within faults, by the second; empty without faults, or if nobody knows.
+
+    Of several groups, those of the group that has most are counted.
+    """
+    found, counts = disturbances(run), _by_second(run, kind)
+    known = counts.total() - counts[None]
+    if not known or not found:
         return ""
-    due = [(row["due_ns"] - measure.from_ns) / NS_PER_SECOND for row in rows]
-    inside = [at for at in due if any(fault.begin <= at <= fault.until for fault in found)]
+    inside = [each for each in counts if each is not None and any(fault.touches(each, each + 1) for fault in found)]
     if not inside:
-        return f"none of them due within a fault, of {whole(len(rows))} that are recorded"
-    named = _named(fault for fault in found if any(fault.begin <= at <= fault.until for at in inside))
-    share = "all" if len(inside) == len(rows) else f"{whole(len(inside))} of {whole(len(rows))}"
+        unknown = f" {whole(known)} due within a fault, and of {whole(counts[None])} it is not known"
+        return f"none of{unknown if counts[None] else ' them due within a fault'}"
+    named = _named(fault for fault in found if any(fault.touches(each, each + 1) for each in inside))
+    count = sum(counts[each] for each in inside)
+    share = "all" if count == counts.total() else f"{whole(count)} of {whole(counts.total())}"
     return f"{share} due within {named}"
+
+
+def _by_second(run: Evidence, kind: str) -> Counter[int | None]:
+    """All messages of a class by the second that they were due in, None where that is not known."""
+    groups: dict[int | None, Counter[int | None]] = {}
+    for row in run.matching("problem_counts", **{"class": kind}):
+        groups.setdefault(row["group"], Counter())[row["second"]] += row["count"]
+    return max(groups.values(), key=Counter.total, default=Counter())
 
 
 def _named(faults: Iterable[Disturbance]) -> str:

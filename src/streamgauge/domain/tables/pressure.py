@@ -202,7 +202,7 @@ FAULT_SCORES = Schema(
     "Each fault that was over: when, and how the cluster and the messages took it.",
     (
         must("fault", _I32, "number of the fault, from 0"), must("kind", _STR, "its kind, as in `faults`"),
-        must("target", _STR, "its target"), may("detail", _STR, "its detail"),
+        must("target", _STR, "its target"), may("detail", _STR, "its detail"), may("error", _STR, "error of its end"),
         must("began_second", _F64, "its begin, in seconds from the start of the measure phase"),
         must("ended_second", _F64, "its end"),
         must("until_second", _F64, "end of its span: 60 s after its end, or the start of the next fault"),

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from streamgauge.domain.blocks import Settings
+from streamgauge.kafka.metadata.tokens import UnsecuredTokens, tokens_of
 
 _NOBODY: Final = -1
 """Kafka's number of the leader where there is none."""
@@ -41,8 +42,11 @@ def library() -> Any:
         import kafka.errors
         import kafka.net
         import kafka.net.compat
+        import kafka.net.sasl.oauth
         import kafka.protocol.consumer.offsets
         import kafka.structs
+
+    kafka.net.sasl.oauth.AbstractTokenProvider.register(UnsecuredTokens)
 
     class ClosingSocket(kafka.net.KafkaNetSocket):  # type: ignore[misc]
         """Closes the socket of a connection that was refused, which the library leaves to the garbage collector."""
@@ -63,9 +67,11 @@ def library() -> Any:
 
 def opened(settings: Settings, *, request_ms: int, bootstrap_ms: int) -> Any:
     """An admin client that has found a broker; what the library raises where it finds none in time."""
-    given = {theirs: settings[ours] for ours, theirs in _NAMES.items() if ours in settings}
+    given: dict[str, Any] = {theirs: settings[ours] for ours, theirs in _NAMES.items() if ours in settings}
     if settings.get("ssl.endpoint.identification.algorithm") == "none":
         given["ssl_check_hostname"] = False
+    if tokens := tokens_of(settings):
+        given["sasl_oauth_token_provider"] = tokens
     connections: list[Any] = []
 
     def connected(**its: Any) -> Any:

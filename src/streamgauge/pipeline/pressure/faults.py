@@ -5,7 +5,7 @@ from typing import Final
 
 from streamgauge.delivery.outages import AFTER_NS, NEVER_NS, FaultSpan
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.pipeline.pressure.scorecard import Cause, Mark, causes
+from streamgauge.pipeline.pressure.scorecard import Cause, carried_out, causes
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.workload.changes import CHANGES
@@ -15,11 +15,7 @@ _LACKING: Final = ("under_replicated", "leaderless")
 
 def faults_of(rows: Iterable[Row]) -> list[Cause]:
     """The faults that were begun, carried out and over, by their begins; from rows of the table `faults`."""
-    marks = [
-        Mark(*(row[name] for name in Mark._fields))
-        for row in rows
-        if row["error"] is None and (row["kind"], row["target"]) not in CHANGES
-    ]
+    marks = carried_out(row for row in rows if (row["kind"], row["target"]) not in CHANGES)
     return sorted((cause for cause in causes(marks) if cause.began is not None), key=lambda cause: cause.began or 0.0)
 
 
@@ -51,6 +47,7 @@ def score_rows(
             "kind": fault.kind,
             "target": fault.target,
             "detail": fault.detail,
+            "error": fault.error,
             "began_second": span.second(around.begin_ns),
             "ended_second": fault.ended,
             "until_second": span.second(around.until_ns),

@@ -17,7 +17,7 @@ from streamgauge.pipeline.metrics.expressions import END_TO_END
 from streamgauge.pipeline.metrics.latency import Histograms
 from streamgauge.pipeline.pressure.lives import Grid
 from streamgauge.pipeline.pressure.outstanding import Outstanding
-from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, causes, debt, scorecard
+from streamgauge.pipeline.pressure.scorecard import Cause, Recovery, Series, carried_out, causes, debt, scorecard
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, Span
 
@@ -137,8 +137,7 @@ def recovery_rows(
     `series` are the series of each quantity by group; `rate` is that of the load, in messages per second. What could
     not be carried out is no cause.
     """
-    done = [Mark(*(row[name] for name in Mark._fields)) for row in faults if row["error"] is None]
-    for cause in causes(done):
+    for cause in causes(carried_out(faults)):
         felt = _felt(cause, latencies)
         for quantity, groups in series.items():
             for group, each in groups.items():

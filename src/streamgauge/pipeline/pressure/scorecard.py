@@ -8,7 +8,7 @@ What is not known is None, and what is not drained has no time to drain.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class Mark(NamedTuple):
     target: str
     action: str
     detail: str | None = None
+    error: str | None = None
+    """Of its end, as what could not be begun was not carried out."""
 
 
 class Cause(NamedTuple):
@@ -51,6 +53,8 @@ class Cause(NamedTuple):
     """When the cause before it was over; None for the first."""
     until: float | None
     """When the next cause began; None for the last."""
+    error: str | None = None
+    """What went wrong at its end; None where nothing did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,27 @@ class Recovery:
     peak_slope: float | None = None
 
 
+def carried_out(rows: Iterable[Mapping[str, Any]]) -> list[Mark]:
+    """What was carried out, from rows of `faults`.
+
+    What could not be begun is left out, and its end, which is tried to be sure. An end that failed is an end: until
+    then at least it lasted.
+    """
+    found: list[Mark] = []
+    has_begun: dict[tuple[str, str], bool] = {}
+    for row in sorted(rows, key=lambda row: float(row["second"])):
+        mark = Mark(*(row[name] for name in Mark._fields))
+        key = (mark.kind, mark.target)
+        if mark.action == "begin":
+            # Where the one before still lasts, the next end is its own.
+            has_begun[key] = mark.error is None or has_begun.get(key, False)
+            is_done = mark.error is None
+        else:
+            is_done = has_begun.pop(key, True)
+        found += [mark] if is_done else []
+    return found
+
+
 def causes(marks: Iterable[Mark]) -> list[Cause]:
     """The causes that were over, in the order of their ends.
 
@@ -104,7 +129,7 @@ def causes(marks: Iterable[Mark]) -> list[Cause]:
         if mark.action == "end" or (mark.kind == "kill" and not _is_ended(mark, marks[place + 1 :])):
             begin = begun.get(key)
             detail = mark.detail if begin is None else begin.detail
-            found.append(Cause(*key, detail, begin and begin.second, mark.second, None, None))
+            found.append(Cause(*key, detail, begin and begin.second, mark.second, None, None, mark.error))
     ends = [cause.ended for cause in found]
     begins = [mark.second for mark in marks if mark.action == "begin"]
     return [

@@ -14,6 +14,7 @@ _EFFECTS: Final[tuple[Affected, ...]] = ("unwritable", "unreadable")
 _OF_REPLICAS: Final = ("noticed_s", "leaders_s", "in_sync_s")
 _WHY_NOT: Final = {
     "detail": "no further details",
+    "error": "it ended without an error",
     "noticed_s": "the cluster reported no change of leaders or replicas",
     "leaders_s": "no partition lost its leader, or one had none when the span was over",
     "in_sync_s": "replicas were missing when the span was over",
@@ -40,6 +41,7 @@ def _of(run: Evidence, fault: Row, topics: Mapping[int, str], timeouts: Timeouts
     worst = max(known, key=lambda row: float(row["worst_ms"]), default=None)
     held = [row["held"] for row in partitions]
     out: Values = {name: fault[name] for name in FaultScorecard.model_fields if name in fault}
+    out["error"] = fault.get("error")
     out |= _recovered(run, fault)
     for name in _EFFECTS:
         out |= _lasted(partitions, name, names)

@@ -184,6 +184,8 @@ class FaultScorecard(Section):
     """Target of the fault."""
     detail: str | None
     """Its detail, as in `faults`."""
+    error: str | None = None
+    """What went wrong at its end, as in `faults`: it lasted until then at least."""
     began_second: Number
     """Begin, in seconds from the start of the measure phase."""
     ended_second: Number

@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +146,10 @@ def _begin(
     run: Prepared, folder: RunFolder, target: MeasuredCluster, topics: Topics, codecs: Mapping[str, Any] | None
 ) -> _Begun:
     """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
-    scenario, identity = run.scenario, run.identity
+    identity = run.identity
     with topics.noting():
         topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
+        run = replace(run, scenario=topics.scenario)
         facts = run_facts.begun(run, target.facts, topics.made, codecs)
         write_facts(folder, facts, reserve=True)
     try:
@@ -161,7 +162,7 @@ def _begin(
             write_facts(folder, facts.model_copy(update={"ending": "failed", "reasons": reasons}))
         raise
     plan = plan_of(
-        scenario,
+        run.scenario,
         identity,
         target.connection,
         folder.root,

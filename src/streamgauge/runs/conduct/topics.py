@@ -20,7 +20,7 @@ from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.consumers import start_of
-from streamgauge.scenario import Scenario, Setting
+from streamgauge.scenario import Scenario, Setting, document, parse
 from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
 from streamgauge.scenario.model.environment.topic import IdleTopic, Topic
 
@@ -55,7 +55,8 @@ class Topics:
     def prepare(self, *, embedded: bool, allow_reset: bool, fresh: bool = False) -> None:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
 
-        `fresh`: the topics that the load writes are made anew, as on a broker that many runs share.
+        `fresh`: the topics that the load writes are made anew, as on a broker that many runs share. The scenario has
+        the replicas of those that are there, from then on.
 
         Raises BadInput with all that does not fit.
         """
@@ -77,6 +78,23 @@ class Topics:
             raise BadInput(faults)
         for name in self.scenario.sent_topics:
             self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
+        self.scenario = self._as_found()
+
+    def _as_found(self) -> Scenario:
+        """The scenario, with as many replicas as those of its topics have that were there.
+
+        As it was where it would contradict itself: it may name fewer brokers for an embedded cluster.
+        """
+        scenario = self.scenario
+        there = [name for name in scenario.sent_topics if name not in self.made]
+        found = max((len(replicas) for name in there for replicas in self.cluster.replicas_of(name)), default=None)
+        if found in {None, scenario.topic.replication}:
+            return scenario
+        written = document(scenario)
+        try:
+            return parse({**written, "topic": {**written["topic"], "replication": found}})
+        except BadInput:
+            return scenario
 
     @property
     def _carrier(self) -> Acknowledge | None:

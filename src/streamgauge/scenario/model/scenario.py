@@ -236,7 +236,7 @@ class Scenario(ScenarioPart):
     @property
     def reads_log(self) -> bool:
         """Whether the topics that are sent to are read again after the drain; the source of a pipeline always is."""
-        may_vanish = self.topic.replication > 1 or any(fault.touches_log for fault in self.faults)
+        may_vanish = self.topic.replication > 1 or bool(self.faults)
         if self.pipeline or self.load is None:
             return self.pipeline is not None
         may_vanish = may_vanish and self.load.acks != "0" and not self.topic.is_compacted

@@ -214,7 +214,7 @@ class Injector:
             yield from self._wait(begun_ns + (fault.for_ or 0))
             unfinished, error = self._do(fault, target, END)
             error = error or (yield from self._finished(unfinished, target))
-            self._note(each, target.name, END, detail, late or error)
+            self._note(each, target.name, END, detail, "; ".join(filter(None, (late, error))) or None)
         if fault.is_alone:
             del self._under[target.name]
 

@@ -27,7 +27,7 @@ def rows(result: Result) -> list[Sequence[str]]:
 
 def _row(card: FaultScorecard) -> Sequence[str]:
     return (
-        f"{card.kind} {card.detail or ''}".strip(),
+        " ".join(filter(None, (card.kind, card.detail, card.error and f"(its end: {card.error})"))),
         card.target,
         significant(card.began_second),
         _seconds(card.noticed_s),

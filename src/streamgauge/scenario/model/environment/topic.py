@@ -92,7 +92,8 @@ class Topic(ScenarioPart):
     """Use an existing topic with the number of partitions that it has; `partitions` is then for one that the run
     creates."""
     replication: int = Field(default=1, ge=1, le=32, strict=True)
-    """Replicas of each partition; more than one starts an embedded cluster of three brokers or more."""
+    """Replicas of each partition; more than one starts an embedded cluster of three brokers or more. A topic that
+    exists keeps those that it has."""
     assignments: Assignments | None = None
     """Brokers of each partition, the preferred leader first, like `[[1, 2], [2, 3], [3, 1]]`; `partitions` and
     `replication` follow from them. Every topic that the run creates has them; by default the cluster chooses."""

@@ -20,8 +20,8 @@ class Verification(ScenarioPart):
     """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
     log: Annotated[bool | None, Field(strict=True)] = None
     """Read the topics once more after the drain, to find acknowledged messages that the log no longer holds. By default
-    where messages can vanish: with several replicas, or with faults of brokers or of the network; and where `expect`
-    names a count that only the log tells."""
+    where messages can vanish, or a loss has to be told from a gap of consumers: with several replicas, or with faults;
+    and where `expect` names a count that only the log tells."""
 
 
 VerifyField = Annotated[Annotated[Verified, Tag(PLAIN)] | Annotated[Verification, Tag(MADE)], EITHER]

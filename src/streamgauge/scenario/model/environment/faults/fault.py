@@ -47,11 +47,6 @@ class ScheduledFault(ScenarioPart):
         return None
 
     @property
-    def touches_log(self) -> bool:
-        """Whether it may take acknowledged messages from the log: any fault of brokers or of links may."""
-        return True
-
-    @property
     def needs_own_cluster(self) -> bool:
         """Whether it can be done to an embedded cluster only."""
         return False

@@ -85,11 +85,6 @@ class ProcessFault(ScheduledFault):
         return by_role(self.target)
 
     @property
-    def touches_log(self) -> bool:
-        """Whether it may take acknowledged messages from the log: one of a worker does not."""
-        return self.role in NODES
-
-    @property
     def needs_own_cluster(self) -> bool:
         """A node of the user's is not ours to stop."""
         return self.role in NODES
