@@ -1,7 +1,7 @@
 """Experiments carried out with runs that are made up: recorded, told, ended, and gone on with."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -70,6 +70,10 @@ class Made:
     """Every run with messages of this size fails."""
     lacking: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Figures that a run has not, by its number."""
+    losing: frozenset[int] = frozenset()
+    """Numbers of the runs that lose a message."""
+    doubting: frozenset[int] = frozenset()
+    """Numbers of the runs that cannot say whether they lost one."""
     before: Callable[[int], None] = lambda _: None
 
     def run(self, request: Request, _display: Display) -> RunFolder:
@@ -107,6 +111,11 @@ class Made:
             document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
         for path in self.lacking.get(number, ()):
             del document["trust"][path]
+        if number in self.losing | self.doubting:
+            of = {"decided": True, "reason": None} if number in self.losing else {"decided": False, "reason": "unknown"}
+            lost = {"path": "delivery.lost", "wanted": 0, "found": 1, "passed": False, **of}
+            others = [each for each in document["expectations"] if each["path"] != "delivery.lost"]
+            document["expectations"] = [*others, lost]
         return document
 
     @contextmanager
@@ -523,6 +532,53 @@ def test_too_few_runs_tell_nothing_of_an_expectation(made: Made, expect: str) ->
     ended = made.carry_out(repeat=4, expect=[expect])
     assert ended.code is Exit.NOT_VALID
     assert "1 more" in ended.expected[0].sentence
+
+
+def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
+    made.losing, made.doubting = frozenset(range(0, 12, 2)), frozenset({1})
+    ended = made.carry_out(repeat=6)
+    assert outcomes(ended.record) == ["measured"] * 12
+    assert ended.record.runs[0].reasons == ["delivery.lost: 0 is broken: found 1"]
+    assert ended.record.runs[1].reasons == ["delivery.lost: 0 cannot be decided: unknown"]
+    assert ended.record.runs[3].reasons == []
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert (ended.found.primary.left_out, ended.found.primary.comparisons[0].pairs) == ((0, 0), 6)
+    assert ended.code is Exit.EXPECTATION_FAILED
+
+    told = {each.failed.variant: each.failed for each in ended.expected if each.failed}
+    assert sum(each.broken for each in told.values()) == 6
+    assert sum(each.undecided for each in told.values()) == 1
+    assert {each.runs for each in told.values()} == {6}
+    for name, each in told.items():
+        sentence = f"{name}: delivery.lost: 0 is broken in {each.broken} of 6 runs"
+        assert sentence in ended.folder.summary.read_text()
+        assert sentence in ended.folder.report.read_text()
+    written = json.loads(ended.folder.result.read_text())["expectations"]
+    assert [each["failed"]["broken"] for each in written] == [each.broken for each in told.values()]
+
+
+@pytest.mark.parametrize(
+    ("losing", "doubting", "code"),
+    [
+        pytest.param(range(12), (), Exit.EXPECTATION_FAILED, id="every run lost a message"),
+        pytest.param((), (5,), Exit.NOT_VALID, id="one cannot say"),
+        pytest.param((3,), (5,), Exit.EXPECTATION_FAILED, id="one lost a message, and one cannot say"),
+        pytest.param((), (), Exit.DONE, id="none"),
+    ],
+)
+def test_expectations_of_the_scenario_decide_how_an_experiment_ends(
+    made: Made, losing: Sequence[int], doubting: Sequence[int], code: Exit
+) -> None:
+    made.losing, made.doubting = frozenset(losing), frozenset(doubting)
+    assert made.carry_out(repeat=6).code is code
+
+
+def test_a_loss_counts_whether_or_not_the_run_is_compared(made: Made) -> None:
+    made.outcomes, made.losing = ["not believed"], frozenset({0})
+    ended = made.carry_out(repeat=6, again=True)
+    assert ended.record.runs[0].reasons == [f"{P99} is not believed", "delivery.lost: 0 is broken: found 1"]
+    assert ended.code is Exit.EXPECTATION_FAILED
 
 
 def test_lost_runs_tell_nothing_of_an_expectation(made: Made) -> None:

@@ -1,14 +1,14 @@
 """What a run of an experiment counts as, and what all of its runs say together. Pure but for reading results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
-from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers
+from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers, failed_of_scenarios, unmet
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
@@ -26,10 +26,19 @@ class Judged:
     value: float | None = None
     """Of the primary metric."""
     reasons: tuple[str, ...] = ()
+    """Why it is not compared, and which expectations of its scenario it did not meet. These leave it in."""
 
 
 def judged(result: Result, metric: str | None) -> Judged:
     """What a run counts as by its ending, and by whether its primary metric is believed; None where none is known."""
+    found = _judged(result, metric)
+    if result.run.ending != "finished":
+        return found
+    failed = [unmet(each) for each in result.expectations if not each.passed]
+    return replace(found, reasons=(*found.reasons, *failed))
+
+
+def _judged(result: Result, metric: str | None) -> Judged:
     if result.run.ending == "interrupted":
         return Judged("interrupted", reasons=tuple(result.run.reasons))
     if result.run.ending != "finished":
@@ -87,10 +96,14 @@ def measured(record: ExperimentRecord, place: int) -> Variant:
 
 
 def expectations(request: ExperimentRequest, record: ExperimentRecord, found: Together | None) -> list[ExpectedAnswer]:
-    """What the runs say about the expectations of an experiment; nothing where none has a result."""
+    """What the runs say about the expectations of an experiment, and which of their scenario they did not meet.
+
+    Nothing where no run has a result.
+    """
     if found is None:
         return []
-    return expected_answers(request.expected, found.variants, record.order, _level(record))
+    own = expected_answers(request.expected, found.variants, record.order, _level(record))
+    return [*own, *failed_of_scenarios(found.variants)]
 
 
 def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequence[ExpectedAnswer] = ()) -> Exit:
