@@ -116,6 +116,44 @@ def test_a_doubtful_objective_is_asked_again_and_most_runs_decide() -> None:
     assert conforming(unknown, "p99").held is None
 
 
+def says_at(rate: float, *says: bool | None, reached: bool = True) -> list[StairTrial]:
+    return [StairTrial("step", rate, rate, reached, {"p99": each}) for each in says]
+
+
+@pytest.mark.parametrize(
+    ("trials", "held", "broke", "unknown"),
+    [
+        pytest.param([*says_at(50, True), *says_at(51, None, None, None)], 50, None, 51, id="the last step"),
+        pytest.param([*says_at(50, None, None, None)], None, None, 50, id="the first step"),
+        pytest.param([*says_at(50, True), *says_at(51, None), *says_at(52, False)], 50, 52, 51, id="below what broke"),
+        pytest.param([*says_at(50, True), *says_at(51, None), *says_at(52, True)], 50, None, 51, id="below what held"),
+        pytest.param(
+            [*says_at(50, True), *says_at(51, False), *says_at(52, None)], 50, 51, None, id="above what broke"
+        ),
+        pytest.param([*says_at(50, True), *says_at(51, None, reached=False)], 50, 51, None, id="never reached"),
+        pytest.param([*says_at(50, True), *says_at(51, None, True)], 51, None, None, id="told at last"),
+    ],
+)
+def test_what_cannot_be_told_neither_held_nor_broke(
+    trials: list[StairTrial], held: float | None, broke: float | None, unknown: float | None
+) -> None:
+    found = conforming(trials, "p99")
+    assert (found.held, found.broke, found.unknown) == (held, broke, unknown)
+
+
+def test_a_step_of_which_no_objective_can_be_told_ends_the_climb() -> None:
+    """Each further one would be repeated as often in vain."""
+    plan = Staircase.model_validate({"bound": 100, "from": 0.5, "to": 1, "by": 0.1})
+
+    def tell(phase: Any, value: float | None) -> StairTrial:
+        return StairTrial(phase, value, value, True, {"p99": True if value and value < 65 else None})
+
+    trials = climbed(plan, tell, "p99")
+    assert [each.value for each in trials] == [50, 60, 70, 70, 70]
+    found = conforming(trials, "p99")
+    assert (found.held, found.broke, found.unknown) == (60, None, 70)
+
+
 def test_finer_steps_lie_between_the_last_that_held_and_the_first_that_did_not() -> None:
     plan = Staircase(bound=10_000, by=0.1, finer=4)
     trials = climbed(plan, system(20_000, strict=6_450, loose=8_700), "strict", "loose")

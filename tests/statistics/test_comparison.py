@@ -221,6 +221,15 @@ def test_a_verdict_that_hangs_on_intervals_of_runs_says_so() -> None:
         assert (found.verdict, found.because) == ("higher", because)
 
 
+def test_the_effect_at_the_ends_of_intervals_is_told() -> None:
+    """The low ends of one variant beside the high ends of the other, and the reverse."""
+    wide = {place: RunFigure(each, each * 0.5, each * 2) for place, each in enumerate(scaled(1.2))}
+    [found] = compared([(variant("lz4", BASE[:5]), Variant("zstd", wide))], "interleaved")
+    assert [each.estimate for each in found.at_ends] == pytest.approx([2.4, 0.6], rel=0.02)
+    [without] = compared([(variant("lz4", BASE[:5]), variant("zstd", scaled(1.2)))], "interleaved")
+    assert without.at_ends == ()
+
+
 def _exact(values: Sequence[float]) -> Variant:
     """Runs that the instrument cannot have moved."""
     return Variant("zstd", {place: RunFigure(each, each, each) for place, each in enumerate(values)})

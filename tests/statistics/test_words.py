@@ -1,8 +1,10 @@
 """What a comparison says, in a sentence."""
 
+from dataclasses import replace
+
 import pytest
 
-from streamgauge.statistics.comparison import Comparison, Effect, Shown
+from streamgauge.statistics.comparison import SENSITIVE, Comparison, Effect, Shown
 from streamgauge.statistics.words import sentence
 
 RATIO = Effect(1.14, 1.08, 1.21, is_ratio=True)
@@ -68,3 +70,12 @@ def comparison(verdict: Shown, effect: Effect | None = RATIO, pairs: int | None 
 )
 def test_a_verdict_is_a_sentence(found: Comparison, is_duration: bool, expected: str) -> None:
     assert sentence(found, "p99", is_duration=is_duration) == expected
+
+
+def test_what_intervals_could_turn_has_the_effects_at_their_ends() -> None:
+    ends = (Effect(3.2, 3, 3.5, is_ratio=True), Effect(0.4, 0.38, None, is_ratio=True))
+    found = replace(comparison("higher", RATIO, 5, SENSITIVE), at_ends=ends)
+    assert sentence(found, "p99").endswith(
+        f"; {SENSITIVE}: at the ends that lie farthest apart, with a typical ratio of 3.2 (3 to 3.5) "
+        "or a typical ratio of 0.4 (0.38 to 0.4)"
+    )

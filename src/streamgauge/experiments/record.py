@@ -71,6 +71,10 @@ class ExperimentRecord(RecordPart):
     order: PlanOrder
     seed: int
     repeat: int
+    added_after: list[int] = []
+    """How many rounds were planned each time that more were added, and enough were done for a verdict."""
+    spent_seconds: float | None = None
+    """How long its parts took that are over, without the time between them; null of an older version."""
     again: bool = False
     runs: list[RecordedRun] = []
     ending: ExperimentEnding | None = None

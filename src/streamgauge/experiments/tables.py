@@ -44,7 +44,7 @@ EXPERIMENT_TABLES: Mapping[str, Schema] = MappingProxyType(
             ),
             Schema(
                 "variants",
-                "The figures of the variants: over the runs that count, and percentiles of all messages together.",
+                "The figures of the variants over the runs that count, and percentiles of all their messages together.",
                 (
                     *_VARIANT,
                     _METRIC,
@@ -53,7 +53,7 @@ EXPERIMENT_TABLES: Mapping[str, Schema] = MappingProxyType(
                     may("median", _F64, "median over the runs"),
                     may("least", _F64, "smallest of the runs"),
                     may("most", _F64, "largest of the runs"),
-                    may("messages", _I64, "messages of latencies, of all runs together"),
+                    may("messages", _I64, "messages of latencies, of all runs that count together"),
                     may("pooled", _F64, "percentile of all these messages, from merged histograms"),
                 ),
             ),

@@ -81,6 +81,8 @@ class Comparison:
     """How many more rounds a verdict needs at least; None where rounds are not what is missing."""
     because: tuple[str, ...] = ()
     """Why there is no verdict, or what to know about it."""
+    at_ends: tuple[Effect, ...] = ()
+    """The largest and the smallest effect with the ends of intervals for values; nothing where no run has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +261,11 @@ def _decided(
         because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
     if found.p <= level < adjusted_p:
         because.append("it would be shown on its own, but not after the correction for several comparisons")
-    if any(each != verdict for each in _at_ends(one, other, family, adjusted)):
+    ends = list(_at_ends(one, other, family))
+    if any((_found_by(each.shift) if adjusted(each.shift.p) <= level else "not_shown") != verdict for each in ends):
         because.append(SENSITIVE)
-    return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))
+    at_ends = tuple(_effect(each) for each in ends)
+    return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because), at_ends=at_ends)
 
 
 def _found_by(shift: Shift) -> Shown:
@@ -269,14 +273,13 @@ def _found_by(shift: Shift) -> Shown:
     return "not_shown" if shift.direction == 0 else "higher" if shift.direction > 0 else "lower"
 
 
-def _at_ends(one: Variant, other: Variant, family: _Family, adjusted: Callable[[float], float]) -> Iterable[Shown]:
-    """The verdicts with the ends of intervals that lie farthest apart, either way; nothing where no run has one."""
+def _at_ends(one: Variant, other: Variant, family: _Family) -> Iterable[_Sample]:
+    """The same with the ends of intervals that lie farthest apart, either way; nothing where no run has one."""
     if all(each.low is None and each.high is None for variant in (one, other) for each in variant.runs.values()):
         return
     rounds = _rounds(one, other, family.order)
     for ends in (("low", "high"), ("high", "low")):
-        shift = _sample(one, other, rounds, family.level, ends).shift
-        yield _found_by(shift) if adjusted(shift.p) <= family.level else "not_shown"
+        yield _sample(one, other, rounds, family.level, ends)
 
 
 def is_narrow(found: Comparison, share: float) -> bool:

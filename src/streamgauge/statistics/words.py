@@ -3,7 +3,7 @@
 from typing import Final
 
 from streamgauge.domain.text.numbers import percent
-from streamgauge.statistics.comparison import Comparison, Effect
+from streamgauge.statistics.comparison import SENSITIVE, Comparison, Effect
 
 _FASTER: Final = {"higher": "slower", "lower": "faster"}
 
@@ -13,16 +13,15 @@ def sentence(found: Comparison, label: str, *, is_duration: bool = False) -> str
 
     `label` names the metric. Of durations it is said who is faster, and by how many times.
     """
-    notes = "".join(f"; {each}" for each in found.because)
+    notes = "".join(f"; {_note(each, found)}" for each in found.because)
     if found.verdict == "no_verdict":
         return f"no verdict on {label} of {found.other} and {found.one}: {'; '.join(found.because)}"
     if found.verdict == "not_shown":
         return f"no difference in {label} shown between {found.one} and {found.other}; {_could(found)}{notes}"
     assert found.effect is not None
     low, high = _ends(found.effect)
-    neutral, kind = (1, "ratio") if found.effect.is_ratio else (0, "difference")
-    if low <= neutral <= high:
-        typical = f"with a typical {kind} of {found.effect.estimate:.3g} ({low:.3g} to {high:.3g})"
+    if low <= (1 if found.effect.is_ratio else 0) <= high:
+        typical = f"with {_typical(found.effect)}"
         return f"{label} of {found.other} is {found.verdict} than that of {found.one}, {typical}{notes}"
     if not found.effect.is_ratio:
         low, high = sorted((abs(low), abs(high)))
@@ -34,6 +33,20 @@ def sentence(found: Comparison, label: str, *, is_duration: bool = False) -> str
         low, high = 1 / high, 1 / low
     times = f"{low:.3g} to {high:.3g} times {_FASTER[found.verdict]}"
     return f"{found.other} is {times} than {found.one} at {label}{notes}"
+
+
+def _note(text: str, found: Comparison) -> str:
+    """What to know about a verdict; where intervals could turn it, with the effects at their ends."""
+    if text != SENSITIVE or not found.at_ends:
+        return text
+    return f"{text}: at the ends that lie farthest apart, with {' or '.join(map(_typical, found.at_ends))}"
+
+
+def _typical(effect: Effect) -> str:
+    low, high = _ends(effect)
+    return (
+        f"a typical {'ratio' if effect.is_ratio else 'difference'} of {effect.estimate:.3g} ({low:.3g} to {high:.3g})"
+    )
 
 
 def _ends(effect: Effect) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from streamgauge.pipeline.read.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
 
+P50 = "latency.end_to_end.response.p50_ms"
 P99 = "latency.end_to_end.response.p99_ms"
 RATE = "throughput.acked_per_second"
 SIZES = (64, 256)
@@ -49,14 +50,17 @@ def buckets_of(rng: np.random.Generator, count: int) -> list[Row]:
 
 
 class Experiment:
-    """Three rounds of two sizes; one run is not believed and repeated, one failed without a result."""
+    """Three rounds of two sizes; one run is not believed and repeated, one failed without a result.
+
+    The p50 of the run that is not believed is, and those of the third round are not.
+    """
 
     def __init__(self, root: Path) -> None:
         self.folder = ExperimentFolder(root / "sizes")
         self.folder.runs.mkdir(parents=True)
         self.runs: list[RecordedRun] = []
         self.figures: list[Row] = []
-        self.buckets: dict[int, list[Row]] = defaultdict(list)
+        self.buckets: dict[str, list[Row]] = {}
         rng = np.random.default_rng(5)
         for number, variant, outcome in (
             (1, 0, "measured"), (1, 1, "not_believed"), (1, 1, "measured"), (2, 1, "measured"), (2, 0, "failed"),
@@ -75,12 +79,13 @@ class Experiment:
         trust = "not_believed" if outcome == "not_believed" else "believed"
         figures: dict[str, Row] = {
             P99: {"value": float(rng.uniform(5, 9)) * (variant + 1), "low": 1.0, "high": None, "trust": trust, "x": 1},
+            P50: {"value": 2.0, "low": 2.0, "high": 2.0, "trust": "not_believed" if number == 3 else "believed"},
             RATE: {"value": 100.0, "low": 100.0, "high": 100.0, "trust": "believed"},
         }
         text = {"run": {"ending": "finished"}, "trust": figures, "more": [1]}
         (folder / "result.json").write_text(json.dumps(text))
         rows = buckets_of(rng, 300)
-        self.buckets[variant] += rows
+        self.buckets[name] = rows
         pq.write_table(
             pa.Table.from_pylist(rows, arrow_schema(TABLES["latency_buckets"])),
             folder / "tables" / "latency_buckets.parquet",
@@ -145,28 +150,43 @@ def test_variants_have_median_and_range_of_the_runs_that_count(written: Experime
         mine = values[key]
         assert (each["runs"], each["least"], each["most"]) == (len(mine), min(mine), max(mine))
         assert each["median"] == pytest.approx(statistics.median(mine))
-        assert each["left_out"] == (1 if key == ("size=256", P99) else 0)
+        assert each["left_out"] == (1 if key in {("size=256", P99), ("size=64", P50), ("size=256", P50)} else 0)
 
 
-def test_percentiles_of_a_variant_are_those_of_all_messages_together(written: Experiment) -> None:
-    found = {(each["variant"], each["metric"]): each for each in written.table("variants")}
-    for variant, size in enumerate(SIZES):
-        measured = [row for row in written.buckets[variant] if row["measured"] and row["second"] is not None]
-        messages = sum(row["count"] for row in measured)
-        values = sorted(row["bucket"] for row in measured if not row["censored"] for _ in range(row["count"]))
-        each = found[f"size={size}", P99]
-        bucket = values[rank_of(PERCENTILES["p99"], messages) - 1]
-        assert each["messages"] == messages
-        assert each["pooled"] == pytest.approx(int(upper_edge_ns(np.array([bucket]))[0]) / 1e6)
-        assert found[f"size={size}", RATE]["pooled"] is None
+@pytest.mark.parametrize(
+    ("size", "metric", "runs"),
+    [
+        pytest.param(64, P99, (0, 5), id="all that finished"),
+        pytest.param(256, P99, (2, 3, 6), id="without the run that is not believed"),
+        pytest.param(64, P50, (0,), id="without those whose p50 is not believed"),
+        pytest.param(256, P50, (2, 3), id="of a run that was repeated the last"),
+    ],
+)
+def test_percentiles_of_a_variant_are_those_of_all_messages_of_the_runs_that_count(
+    written: Experiment, size: int, metric: str, runs: Sequence[int]
+) -> None:
+    [found] = [each for each in written.table("variants") if (each["load.size"], each["metric"]) == (str(size), metric)]
+    assert found["runs"] == len(runs)
+    rows = [row for place in runs for row in written.buckets[f"run[{place}]+x"]]
+    measured = [row for row in rows if row["measured"] and row["second"] is not None]
+    messages = sum(row["count"] for row in measured)
+    values = sorted(row["bucket"] for row in measured if not row["censored"] for _ in range(row["count"]))
+    bucket = values[rank_of(PERCENTILES[metric.removesuffix("_ms").rpartition(".")[2]], messages) - 1]
+    assert found["messages"] == messages
+    assert found["pooled"] == pytest.approx(int(upper_edge_ns(np.array([bucket]))[0]) / 1e6)
+
+
+def test_what_is_no_percentile_has_no_messages(written: Experiment) -> None:
+    rates = [each for each in written.table("variants") if each["metric"] == RATE]
+    assert [(each["messages"], each["pooled"]) for each in rates] == [(None, None)] * 2
 
 
 def test_pairs_have_both_values_of_a_round(written: Experiment) -> None:
     values = counting(written)
     expected = {
         (number, metric): (values["size=64", metric, number], values["size=256", metric, number])
-        for metric in (P99, RATE)
-        for number in (1, 3)
+        for metric, rounds in ((P99, (1, 3)), (RATE, (1, 3)), (P50, (1,)))
+        for number in rounds
     }
     found = written.table("pairs")
     assert {(each["round"], each["metric"]): (each["one_value"], each["other_value"]) for each in found} == expected

@@ -1,7 +1,7 @@
 """Experiments carried out with runs that are made up: recorded, told, ended, and gone on with."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from streamgauge.report.compare import Together
 from streamgauge.report.compare.answers import PRIMARY
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record
-from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.judge import answered, level_of
 from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.request import experiment_of
 from streamgauge.runs.experiment.settle import Settled
@@ -70,6 +70,10 @@ class Made:
     """Every run with messages of this size fails."""
     lacking: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Figures that a run has not, by its number."""
+    losing: frozenset[int] = frozenset()
+    """Numbers of the runs that lose a message."""
+    doubting: frozenset[int] = frozenset()
+    """Numbers of the runs that cannot say whether they lost one."""
     before: Callable[[int], None] = lambda _: None
 
     def run(self, request: Request, _display: Display) -> RunFolder:
@@ -107,6 +111,11 @@ class Made:
             document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
         for path in self.lacking.get(number, ()):
             without(document, path)
+        if number in self.losing | self.doubting:
+            of = {"decided": True, "reason": None} if number in self.losing else {"decided": False, "reason": "unknown"}
+            lost = {"path": "delivery.lost", "wanted": 0, "found": 1, "passed": False, **of}
+            others = [each for each in document["expectations"] if each["path"] != "delivery.lost"]
+            document["expectations"] = [*others, lost]
         return document
 
     @contextmanager
@@ -210,7 +219,8 @@ def test_progress_tells_each_run_twice_and_the_time_that_is_left(made: Made) -> 
         (2, 4, "under_way"),
     ]
     assert made.steps[0].left_seconds > made.steps[2].left_seconds > made.steps[-1].left_seconds == 0
-    assert made.steps[-1].record == ended.record.model_copy(update={"ending": None})
+    last = made.steps[-1].record
+    assert last == ended.record.model_copy(update={"ending": None, "spent_seconds": last.spent_seconds})
 
 
 def test_a_loud_machine_is_told(made: Made) -> None:
@@ -340,6 +350,48 @@ def test_more_rounds_may_be_added(made: Made) -> None:
 
 
 @pytest.mark.parametrize(
+    ("repeats", "added_after", "level", "told"),
+    [
+        pytest.param((5, 6), [5], 0.025,
+            "once after a verdict was possible: verdicts and intervals are those of 97.5 %.", id="once"),
+        pytest.param((5, 6, 7), [5, 6], 0.05 / 3, "added twice after a verdict was possible", id="twice"),
+        pytest.param((1, 3, 5), [], 0.05, None, id="before there could be a verdict"),
+        pytest.param((2, 5, 6), [5], 0.025, "added once", id="one of two"),
+        pytest.param((6, 6), [], 0.05, None, id="none"),
+    ],
+)  # fmt: skip
+def test_who_adds_rounds_after_a_verdict_was_possible_is_judged_at_another_level(
+    made: Made, repeats: Sequence[int], added_after: list[int], level: float, told: str | None
+) -> None:
+    ended = made.carry_out(repeat=repeats[0])
+    for repeat in repeats[1:]:
+        ended = made.go_on(ended.folder, repeat=repeat)
+    assert (ended.record.added_after, ended.record.repeat) == (added_after, repeats[-1])
+    assert ended.found is not None
+    assert ended.found.level == pytest.approx(level)
+    assert any(told in each for each in ended.found.warnings) if told else not ended.found.warnings
+    assert ("Rounds were added" in ended.folder.summary.read_text()) is (told is not None)
+    assert answered(ended.folder, read_record(ended.folder)) == ended.found
+
+
+def test_rounds_that_an_older_version_added_are_known_by_their_number(made: Made) -> None:
+    ended = made.carry_out(repeat=6)
+    old = ended.record.model_copy(update={"asked": {**ended.record.asked, "repeat": 5}})
+    assert level_of(ended.record) == 0.05
+    assert level_of(old) == 0.025
+    write_record(ended.folder, old)
+    assert made.go_on(ended.folder, repeat=7).record.added_after == [5, 6]
+
+
+def test_added_rounds_make_a_wanted_interval_wider(made: Made) -> None:
+    """Who looks after every round has another level already, which one addition does not change."""
+    ended = made.carry_out(repeat=5, stop={"interval": "1%"})
+    for repeat, level in ((6, 0.025), (7, 0.05 / 3)):
+        ended = made.go_on(ended.folder, repeat=repeat)
+        assert level_of(ended.record) == pytest.approx(level)
+
+
+@pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"repeat": 1}, "repeat: 1: the experiment has 2 rounds"),
@@ -447,12 +499,39 @@ def test_a_limit_of_time_ends_it_between_rounds(made: Made) -> None:
     assert ended.record.reasons == ["round 2 would end later than stop.time"]
 
 
+@pytest.mark.parametrize(("spent", "rounds"), [(3_600.0, 1), (10.0, 3)])
+def test_a_limit_of_time_counts_what_earlier_parts_took(made: Made, spent: float, rounds: int) -> None:
+    ended = made.carry_out(repeat=1)
+    assert ended.record.spent_seconds is not None
+    assert ended.record.spent_seconds >= sum(run.seconds or 0 for run in ended.record.runs)
+    write_record(ended.folder, ended.record.model_copy(update={"spent_seconds": spent}))
+    again = made.go_on(ended.folder, source={**SIZES, "stop": {"time": "1h"}}, repeat=3)
+    assert again.record.runs[-1].round == rounds
+    assert again.record.spent_seconds is not None
+    assert spent < again.record.spent_seconds < spent + 600
+
+
+@pytest.mark.parametrize(("limit", "rounds"), [("90m", 1), ("3h", 2)])
+def test_of_an_older_version_the_time_of_its_runs_counts(made: Made, limit: str, rounds: int) -> None:
+    ended = made.carry_out(repeat=1)
+    runs = [run.model_copy(update={"seconds": 1_800.0}) for run in ended.record.runs]
+    write_record(ended.folder, ended.record.model_copy(update={"spent_seconds": None, "runs": runs}))
+    again = made.go_on(ended.folder, source={**SIZES, "stop": {"time": limit}}, repeat=2)
+    assert again.record.runs[-1].round == rounds
+
+
+def test_the_time_of_a_part_that_was_interrupted_is_kept(made: Made) -> None:
+    made.outcomes = [10.0, CtrlC()]
+    ended = made.carry_out(repeat=1)
+    assert read_record(ended.folder).spent_seconds == ended.record.spent_seconds is not None
+
+
 def test_narrow_intervals_end_it_and_are_judged_at_another_level(made: Made) -> None:
     ended = made.carry_out(repeat=30, stop={"interval": "10%"})
     assert ended.record.ending == "stopped"
     assert 5 <= ended.record.runs[-1].round < 30
     assert ended.record.reasons[0].endswith("the intervals are as narrow as stop.interval")
-    without = ended.record.model_copy(update={"asked": {}})
+    without = ended.record.model_copy(update={"asked": {"repeat": 30}})
     assert width(ended.found) > width(answered(ended.folder, without))
 
 
@@ -523,6 +602,53 @@ def test_too_few_runs_tell_nothing_of_an_expectation(made: Made, expect: str) ->
     ended = made.carry_out(repeat=4, expect=[expect])
     assert ended.code is Exit.NOT_VALID
     assert "1 more" in ended.expected[0].sentence
+
+
+def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
+    made.losing, made.doubting = frozenset(range(0, 12, 2)), frozenset({1})
+    ended = made.carry_out(repeat=6)
+    assert outcomes(ended.record) == ["measured"] * 12
+    assert ended.record.runs[0].reasons == ["delivery.lost: 0 is broken: found 1"]
+    assert ended.record.runs[1].reasons == ["delivery.lost: 0 cannot be decided: unknown"]
+    assert ended.record.runs[3].reasons == []
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert (ended.found.primary.left_out, ended.found.primary.comparisons[0].pairs) == ((0, 0), 6)
+    assert ended.code is Exit.EXPECTATION_FAILED
+
+    told = {each.failed.variant: each.failed for each in ended.expected if each.failed}
+    assert sum(each.broken for each in told.values()) == 6
+    assert sum(each.undecided for each in told.values()) == 1
+    assert {each.runs for each in told.values()} == {6}
+    for name, each in told.items():
+        sentence = f"{name}: delivery.lost: 0 is broken in {each.broken} of 6 runs"
+        assert sentence in ended.folder.summary.read_text()
+        assert sentence in ended.folder.report.read_text()
+    written = json.loads(ended.folder.result.read_text())["expectations"]
+    assert [each["failed"]["broken"] for each in written] == [each.broken for each in told.values()]
+
+
+@pytest.mark.parametrize(
+    ("losing", "doubting", "code"),
+    [
+        pytest.param(range(12), (), Exit.EXPECTATION_FAILED, id="every run lost a message"),
+        pytest.param((), (5,), Exit.NOT_VALID, id="one cannot say"),
+        pytest.param((3,), (5,), Exit.EXPECTATION_FAILED, id="one lost a message, and one cannot say"),
+        pytest.param((), (), Exit.DONE, id="none"),
+    ],
+)
+def test_expectations_of_the_scenario_decide_how_an_experiment_ends(
+    made: Made, losing: Sequence[int], doubting: Sequence[int], code: Exit
+) -> None:
+    made.losing, made.doubting = frozenset(losing), frozenset(doubting)
+    assert made.carry_out(repeat=6).code is code
+
+
+def test_a_loss_counts_whether_or_not_the_run_is_compared(made: Made) -> None:
+    made.outcomes, made.losing = ["not believed"], frozenset({0})
+    ended = made.carry_out(repeat=6, again=True)
+    assert ended.record.runs[0].reasons == [f"{P99} is not believed", "delivery.lost: 0 is broken: found 1"]
+    assert ended.code is Exit.EXPECTATION_FAILED
 
 
 def test_lost_runs_tell_nothing_of_an_expectation(made: Made) -> None:

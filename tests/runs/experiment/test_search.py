@@ -58,6 +58,8 @@ class System:
     healthy: dict[str, Any]
     capacity: float = 10_000
     after_overload: float | None = None
+    doubts_from: float = float("inf")
+    """From this rate on, p99 may lie on either side of 20 ms."""
     fails: dict[int, BaseException | str] = field(default_factory=dict)
     rates: list[float | None] = field(default_factory=list)
     steps: list[SearchStep] = field(default_factory=list)
@@ -85,6 +87,8 @@ class System:
         self.is_overloaded |= rate is not None and rate > self.capacity
         p99 = 10.0 if rate is None or rate <= limit else 50.0
         document["trust"][P99] |= {"value": p99, "low": p99, "high": p99, "trust": "believed"}
+        if rate is not None and rate >= self.doubts_from:
+            document["trust"][P99] |= {"low": 10.0, "high": 50.0, "trust": "bounded"}
         document["throughput"] |= {
             "target_per_second": rate,
             **dict.fromkeys(("sent_per_second", "acked_per_second", "received_per_second"), arrives),
@@ -410,7 +414,8 @@ def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System)
     told = search_document(ended.record)["answer"]
     assert told["bound"] == 11_000
     assert told["objectives"] == {
-        "p99 <= 20 ms": {"held": 8_800, "broke": 9_350}, "p99 <= 60 ms": {"held": 9_900, "broke": None},
+        "p99 <= 20 ms": {"held": 8_800, "broke": 9_350, "unknown": None},
+        "p99 <= 60 ms": {"held": 9_900, "broke": None, "unknown": None},
     }  # fmt: skip
     assert (told["held"], told["broke"], ended.record.ending, ended.code) == (8_800, 9_350, "climbed", Exit.DONE)
     assert list(search_lines(ended))[:3] == [
@@ -419,6 +424,24 @@ def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System)
         "p99 <= 60 ms: held up to 9,900/s, 90 % of it; held at every step",
     ]
     assert read_search(ended.folder) == ended.record
+
+
+@pytest.mark.parametrize(
+    ("doubts_from", "held", "unknown", "expected"),
+    [
+        (7_000, 6_600, 7_700, "held up to 6,600/s, 60 % of it; cannot be told at 7,700/s"),
+        (1_000, None, 5_500, "cannot be told at 5,500/s"),
+    ],
+)
+def test_a_step_that_cannot_be_told_is_none_that_did_not_hold(
+    system: System, doubts_from: float, held: float | None, unknown: float, expected: str
+) -> None:
+    system.capacity, system.doubts_from = 9_000, doubts_from
+    ended = system.search(climb="from: 50%, to: 90%, by: 10%")
+    told = search_document(ended.record)["answer"]["objectives"]
+    assert told == {"p99 <= 20 ms": {"held": held, "broke": None, "unknown": unknown}}
+    assert list(search_lines(ended))[1] == f"p99 <= 20 ms: {expected}"
+    assert (ended.record.ending, ended.code) == ("climbed", Exit.NOT_VALID)
 
 
 @pytest.mark.parametrize(

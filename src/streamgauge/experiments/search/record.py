@@ -139,6 +139,11 @@ class SearchRecord(RecordPart):
         trials = self.stair_trials
         return {each: conforming(trials, each) for each in self.objectives} if self.staircase else {}
 
+    @property
+    def is_untold(self) -> bool:
+        """Whether a staircase has only half an answer: it ended at a step of which some objective cannot be told."""
+        return any(each.unknown and None in {each.held, each.broke} for each in self.conforming.values())
+
     def begin_anew(self, *, failed: bool) -> None:
         """Set aside what a search that goes on cannot build upon.
 
@@ -160,7 +165,11 @@ def ended_as(record: SearchRecord) -> Literal["narrow", "at_limit", "never_held"
     """Why a search without a next value is over."""
     if record.staircase:
         found = record.answer
-        return "never_held" if found.held is None else "at_limit" if found.broke is None else "climbed"
+        if found.held is None:
+            of_all = record.conforming.values()
+            # Of steps that told nothing nobody knows that none held.
+            return "never_held" if any(each.held is None and not each.unknown for each in of_all) else "climbed"
+        return "at_limit" if found.broke is None and not record.is_untold else "climbed"
     return ended(record.trials("up"), record.plan)
 
 

@@ -6,6 +6,7 @@ What is known is what was tried: the next run, and the answer, follow from the t
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -107,9 +108,11 @@ class Conforming:
     """What the steps say of one objective."""
 
     held: float | None
-    """The highest step below which it held in every one; None where it did not in the first."""
+    """The highest step up to which it held in every one; None where it did not in the first."""
     broke: float | None
-    """The lowest step that did not hold; None where all did."""
+    """The lowest step that did not hold; None where none broke it."""
+    unknown: float | None = None
+    """The lowest step of which no run could tell; None where there is none below what broke."""
 
 
 def tidy(rate: float) -> float:
@@ -128,7 +131,8 @@ def next_run(
     for rate in (each for each in plan.rates(bound) if each <= most):
         if is_open(climbed, rate, plan):
             return "step", rate
-        if not _is_reached(climbed, rate) or all(held(climbed, rate, each) is False for each in objectives):
+        # Where nothing can be told, nothing would be at higher rates, and each would be repeated in vain.
+        if not _is_reached(climbed, rate) or not any(held(climbed, rate, each) for each in objectives):
             break
     return next(_finer(trials, plan, objectives), None)
 
@@ -174,21 +178,26 @@ def _is_reached(trials: Sequence[StairTrial], rate: float) -> bool:
 
 
 def held(trials: Sequence[StairTrial], rate: float, objective: str) -> bool | None:
-    """Whether an objective held at a step: in most of the runs that reached the rate and can tell; None if untried.
+    """Whether an objective held at a step: in most of the runs that reached the rate and can tell.
 
-    A rate that was never reached holds nothing.
+    None if it was not tried, or no run that reached the rate can tell. A rate that was never reached holds nothing.
     """
     mine = [each for each in trials if each.value == rate and each.phase in {"step", "finer"}]
-    says = [found for each in mine if each.reached and (found := each.objectives.get(objective)) is not None]
-    return None if not mine else 2 * sum(says) > len(says)
+    reached = [each for each in mine if each.reached]
+    says = [found for each in reached if (found := each.objectives.get(objective)) is not None]
+    if not says:
+        return False if mine and not reached else None
+    return 2 * sum(says) > len(says)
 
 
 def conforming(trials: Sequence[StairTrial], objective: str) -> Conforming:
-    """The highest step below which an objective held, and the lowest at which it did not."""
+    """The highest step up to which an objective held, the lowest at which it did not, and one that cannot be told."""
     rates = sorted({each.value for each in trials if each.phase in {"step", "finer"} and each.value is not None})
-    broke = next((rate for rate in rates if not held(trials, rate, objective)), None)
-    good = [rate for rate in rates if broke is None or rate < broke]
-    return Conforming(good[-1] if good else None, broke)
+    says = {rate: held(trials, rate, objective) for rate in rates}
+    good = list(takewhile(lambda rate: says[rate], rates))
+    broke = next((rate for rate in rates if says[rate] is False), None)
+    unknown = next((rate for rate in rates if says[rate] is None and (broke is None or rate < broke)), None)
+    return Conforming(good[-1] if good else None, broke, unknown)
 
 
 def _finer(

@@ -69,8 +69,9 @@ def _conforming(record: SearchRecord) -> Iterator[str]:
     yield f"High bound: {per_second(bound)}"
     for text, found in record.conforming.items():
         ends = [f"held up to {per_second(found.held)}, {percent(found.held / bound)} of it"] if found.held else []
+        ends += [f"cannot be told at {per_second(found.unknown)}"] if found.unknown else []
         ends += [f"did not hold at {per_second(found.broke)}"] if found.broke else []
-        ends += ["held at every step"] if found.held and not found.broke else []
+        ends += ["held at every step"] if found.held and not (found.broke or found.unknown) else []
         yield f"{text}: {'; '.join(ends) or UNKNOWN}"
 
 

@@ -37,6 +37,10 @@ _RESULT: Final = (
 )
 """What is read of a result.json."""
 _KEYS: Final = ("experiment", "variant")
+_POOL: Final = ("variant", "latency", "members_id")
+"""What the messages of several runs are added by."""
+_PERCENTILE: Final = r"^latency\.(.+)\.(response|service)\.(.+)_ms$"
+"""The path of a percentile, with the name of its latency in `latency_buckets`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def _tables(spark: SparkSession, folder: ExperimentFolder, record: ExperimentRec
     runs = _runs(spark, folder, record)
     folders = [NamedRun(run.folder, RunFolder(folder.runs / run.folder)) for run in record.runs if run.folder]
     metrics = _metrics(spark, runs, folders)
-    variants = _variants(metrics, _pooled(spark, runs, folders))
+    variants = _variants(metrics, _pooled(spark, metrics, folders))
     settings = _settings(spark, record, paths)
     return _Tables(
         _with_settings(runs, settings).orderBy("_place"),
@@ -143,41 +147,54 @@ def _variants(metrics: DataFrame, pooled: DataFrame) -> DataFrame:
     )
 
 
-def _pooled(spark: SparkSession, runs: DataFrame, folders: Sequence[NamedRun]) -> DataFrame:
-    """Percentiles of all measured messages of the runs of a variant that finished, in ms, by the path of the metric.
+def _pooled(spark: SparkSession, metrics: DataFrame, folders: Sequence[NamedRun]) -> DataFrame:
+    """Percentiles of all measured messages of the runs whose figure counts, in ms, by variant and metric.
 
     A rank that falls among messages that never arrived has no value.
     """
     files = {each: [each.folder.table("latency_buckets")] for each in folders}
     buckets = with_run(spark, spark_schema(TABLES["latency_buckets"]), files)
-    finished = runs.where("outcome in ('measured', 'not_believed')").select(RUN, "variant")
-    measured = buckets.where(
-        "measured and second is not null and (metric like '%_response' or metric like '%_service')"
-    )
+    measured = buckets.where("measured and second is not null").withColumnRenamed("metric", "latency")
+    wanted = _percentiles(metrics)
+    members = wanted.select(*_POOL, F.explode("members").alias(RUN)).distinct()
     counts = (
-        measured.join(F.broadcast(finished), RUN)
-        .groupBy("variant", "metric", "bucket", "censored")
+        measured.join(F.broadcast(members), [RUN, "latency"])
+        .groupBy(*_POOL, "bucket", "censored")
         .agg(F.sum("count").alias("count"))
     )
-    messages = counts.groupBy("variant", "metric").agg(F.sum("count").alias("messages"))
-    upwards = Window.partitionBy("variant", "metric").orderBy("bucket")
-    arrived = counts.where("not censored").withColumn("upto", F.sum("count").over(upwards))
-    ranks = F.explode(
-        F.array(*(F.struct(F.lit(name).alias("name"), F.lit(rank).alias("rank")) for name, rank in PERCENTILES.items()))
+    messages = counts.groupBy(*_POOL).agg(F.sum("count").alias("messages"))
+    arrived = counts.where("not censored").withColumn(
+        "upto", F.sum("count").over(Window.partitionBy(*_POOL).orderBy("bucket"))
     )
-    wanted = messages.select("variant", "metric", "messages", ranks.alias("of"))
-    rank = F.greatest(F.lit(1), F.ceil(F.col("messages") * F.col("of.rank") / 10_000))
-    found = wanted.join(arrived, ["variant", "metric"]).where(
-        (F.col("upto") >= rank) & (F.col("upto") - F.col("count") < rank)
+    rank = F.greatest(F.lit(1), F.ceil(F.col("messages") * F.col("rank") / 10_000))
+    found = (
+        wanted.join(messages, [*_POOL])
+        .join(arrived, [*_POOL])
+        .where((F.col("upto") >= rank) & (F.col("upto") - F.col("count") < rank))
     )
-    path = F.concat(
-        F.lit("latency."),
-        F.regexp_replace("metric", "_(response|service)$", ".$1"),
-        F.lit("."),
-        F.col("of.name"),
-        F.lit("_ms"),
+    return found.select("variant", "metric", "messages", (_upper_edge_ns() / NS_PER_MS).alias("pooled"))
+
+
+def _percentiles(metrics: DataFrame) -> DataFrame:
+    """The percentiles of each variant with the runs of which they count.
+
+    Of one run a p50 may be believed and a p99 not, so each may be of other runs. Those of the same runs have the same
+    `members_id`, and are taken of one sum.
+    """
+    name = F.regexp_extract("metric", _PERCENTILE, 3)
+    latency = F.concat(
+        F.regexp_extract("metric", _PERCENTILE, 1), F.lit("_"), F.regexp_extract("metric", _PERCENTILE, 2)
     )
-    return found.select("variant", path.alias("metric"), "messages", (_upper_edge_ns() / NS_PER_MS).alias("pooled"))
+    ranks = F.create_map(*(F.lit(each) for pair in PERCENTILES.items() for each in pair))
+    return (
+        _counting(metrics)
+        .where(name.isin(*PERCENTILES))
+        .groupBy("variant", "metric")
+        .agg(F.array_sort(F.collect_set(RUN)).alias("members"))
+        .select(
+            "*", latency.alias("latency"), ranks[name].alias("rank"), F.sha1(F.to_json("members")).alias("members_id")
+        )
+    )
 
 
 def _upper_edge_ns() -> Column:

@@ -245,7 +245,7 @@ def answer(
     level: float = limits.LEVEL,
 ) -> MetricAnswer:
     """One figure of these variants; the first is what the others are compared with."""
-    found = [_variant(each, metric.path, is_primary=is_primary) for each in variants]
+    found = [figures_in(each, metric.path, is_primary=is_primary) for each in variants]
     return MetricAnswer(
         metric=metric,
         is_primary=is_primary,
@@ -257,7 +257,7 @@ def answer(
     )
 
 
-def _variant(alike: Alike, path: str, *, is_primary: bool) -> Variant:
+def figures_in(alike: Alike, path: str, *, is_primary: bool) -> Variant:
     """The figures of a variant that can be compared: of runs that finished, and believed or bounded.
 
     A run that died early has no figure, and is missing all the same: those that are left were selected.

@@ -15,7 +15,15 @@ from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 from streamgauge.report.publish import read_result
 from streamgauge.runs.conduct.prepare import cluster_plan
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record
-from streamgauge.runs.experiment.judge import answered, are_narrow, exit_of, expectations, judged, primary_of
+from streamgauge.runs.experiment.judge import (
+    answered,
+    are_narrow,
+    exit_of,
+    expectations,
+    judged,
+    plan_rounds,
+    primary_of,
+)
 from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
 from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
@@ -69,7 +77,7 @@ def go_on(
     with held(folder):
         record = read_record(folder)
         request = resumed(record, source, options, changes)
-        record.repeat = request.experiment.repeat
+        plan_rounds(record, request.experiment.repeat)
         return _Conducting(request, view, means, folder, record).carry_out()
 
 
@@ -98,13 +106,19 @@ class _Conducting:
         )
         self._expected = expected_seconds(request)
         self._begun_ns = clock.monotonic_ns()
+        # An older version recorded how long its runs took, and not what lay between them.
+        of_runs = sum(run.seconds or 0.0 for run in record.runs)
+        self._spent_before = of_runs if record.spent_seconds is None else record.spent_seconds
 
     def carry_out(self) -> ExperimentEnded:
         """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
         record = self._record
         with self._recorder.at_work(), self._brokers() as brokers:
-            while (each := self._next()) is not None:
-                self._run(each, brokers)
+            try:
+                while (each := self._next()) is not None:
+                    self._run(each, brokers)
+            finally:
+                record.spent_seconds = self._spent()
             if record.ending is None:
                 record.ending = "finished"
         found = answered(self._folder, record)
@@ -140,19 +154,24 @@ class _Conducting:
         # Blocks have no rounds, and nothing to stop between.
         if record.order == "blocks" or number == 1 or any(run.round == number for run in record.runs):
             return None
-        spent = (clock.monotonic_ns() - self._begun_ns) / NS_PER_SECOND
         limit = None if stop.time is None else stop.time / NS_PER_SECOND
-        if exceeds(spent, self._seconds([each for each in left if each.round == number]), limit):
+        if exceeds(self._spent(), self._seconds([each for each in left if each.round == number]), limit):
             return f"round {number} would end later than stop.time"
         if stop.interval is not None and are_narrow(record, stop.interval):
             return f"after {number - 1} rounds the intervals are as narrow as stop.interval"
         return None
+
+    def _spent(self) -> float:
+        """How long the experiment took so far, also before it was resumed."""
+        return self._spent_before + (clock.monotonic_ns() - self._begun_ns) / NS_PER_SECOND
 
     def _seconds(self, left: Sequence[PlannedRun]) -> float:
         return seconds_left(left, self._record.runs, self._expected)
 
     def _run(self, each: PlannedRun, brokers: SharedBrokers) -> None:
         record, settle_ns = self._record, self._request.experiment.settle
+        # Written as the run begins: who kills it loses no more than the time of this run.
+        record.spent_seconds = self._spent()
         run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
         request = self._request.requests[each.variant]
         self._recorder.carry_out(run, request, brokers.current(cluster_plan(request.scenario)), settle_ns)

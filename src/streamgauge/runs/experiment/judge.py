@@ -1,14 +1,16 @@
 """What a run of an experiment counts as, and what all of its runs say together. Pure but for reading results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.domain.text.numbers import significant
+from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
-from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers
+from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers, failed_of_scenarios, unmet
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
@@ -26,10 +28,19 @@ class Judged:
     value: float | None = None
     """Of the primary metric."""
     reasons: tuple[str, ...] = ()
+    """Why it is not compared, and which expectations of its scenario it did not meet. These leave it in."""
 
 
 def judged(result: Result, metric: str | None) -> Judged:
     """What a run counts as by its ending, and by whether its primary metric is believed; None where none is known."""
+    found = _judged(result, metric)
+    if result.run.ending != "finished":
+        return found
+    failed = [unmet(each) for each in result.expectations if not each.passed]
+    return replace(found, reasons=(*found.reasons, *failed))
+
+
+def _judged(result: Result, metric: str | None) -> Judged:
     if result.run.ending == "interrupted":
         return Judged("interrupted", reasons=tuple(result.run.reasons))
     if result.run.ending != "finished":
@@ -56,7 +67,14 @@ def answered(folder: ExperimentFolder, record: ExperimentRecord) -> Together | N
     if not any(each.runs for each in variants):
         return None
     varied = list(dict.fromkeys(path for each in record.variants for path in each.settings))
-    return together_of(variants, record.metric, record.order, level=_level(record), varied=varied)
+    level = level_of(record)
+    found = together_of(variants, record.metric, record.order, level=level, varied=varied)
+    if not (times := len(additions(record))):
+        return found
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    what = f"verdicts and intervals are those of {significant(100 * (1 - level))} %"
+    told = f"Rounds were added {often} after a verdict was possible: {what}."
+    return replace(found, warnings=(*found.warnings, told))
 
 
 def variants_in(folder: ExperimentFolder, record: ExperimentRecord) -> list[Alike]:
@@ -64,17 +82,44 @@ def variants_in(folder: ExperimentFolder, record: ExperimentRecord) -> list[Alik
     return [_alike(folder, record, place) for place in range(len(record.variants))]
 
 
-def _level(record: ExperimentRecord) -> float:
-    """That of verdicts and intervals: another one where the experiment ends once its intervals are narrow."""
+def level_of(record: ExperimentRecord) -> float:
+    """That of verdicts and intervals: a stricter one for those who look before they go on.
+
+    That is where the experiment ends once its intervals are narrow, and where rounds were added to those planned: all
+    verdicts that there could have been share the chance of an error, so one addition gives LOOKING_LEVEL.
+    """
     stop = record.asked.get("stop")
     looks = isinstance(stop, dict) and stop.get("interval") is not None
-    return limits.LOOKING_LEVEL if looks else limits.LEVEL
+    shared = limits.LEVEL / (1 + len(additions(record)))
+    return min(shared, limits.LOOKING_LEVEL) if looks else shared
+
+
+def additions(record: ExperimentRecord) -> list[int]:
+    """How many rounds were planned each time that more were added and a verdict had been possible.
+
+    Older versions kept no account of it: there, it is one if there are more than were asked for at first.
+    """
+    first = record.asked.get("repeat", ExperimentFile.model_fields["repeat"].default)
+    if record.added_after or not isinstance(first, int):
+        return record.added_after
+    return [first] if record.repeat > max(first, limits.FEWEST_RUNS) else []
+
+
+def plan_rounds(record: ExperimentRecord, repeat: int) -> None:
+    """Plan so many rounds, at least as many as before, and keep account of what was known when they were added."""
+    if repeat > record.repeat:
+        if any(len(counted(record, place)) >= limits.FEWEST_RUNS for place in range(len(record.variants))):
+            record.added_after = [*additions(record), record.repeat]
+        else:
+            # No verdict was possible: as well might they have been asked for at first.
+            record.asked = {**record.asked, "repeat": repeat}
+    record.repeat = repeat
 
 
 def are_narrow(record: ExperimentRecord, share: float) -> bool:
     """Whether the primary metric of every variant is known this well, relative to that of the first."""
     first, *others = (measured(record, place) for place in range(len(record.variants)))
-    found = compared([(first, each) for each in others], record.order, limits.LOOKING_LEVEL)
+    found = compared([(first, each) for each in others], record.order, level_of(record))
     enough = all(each.pairs is not None and each.pairs >= limits.FEWEST_RUNS for each in found)
     return bool(found) and enough and all(is_narrow(each, share) for each in found)
 
@@ -87,10 +132,14 @@ def measured(record: ExperimentRecord, place: int) -> Variant:
 
 
 def expectations(request: ExperimentRequest, record: ExperimentRecord, found: Together | None) -> list[ExpectedAnswer]:
-    """What the runs say about the expectations of an experiment; nothing where none has a result."""
+    """What the runs say about the expectations of an experiment, and which of their scenario they did not meet.
+
+    Nothing where no run has a result.
+    """
     if found is None:
         return []
-    return expected_answers(request.expected, found.variants, record.order, _level(record))
+    own = expected_answers(request.expected, found.variants, record.order, level_of(record))
+    return [*own, *failed_of_scenarios(found.variants)]
 
 
 def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequence[ExpectedAnswer] = ()) -> Exit:

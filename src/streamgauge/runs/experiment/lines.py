@@ -25,7 +25,8 @@ def step_text(step: ExperimentStep, signs: Signs | None) -> str:
         return f"{where}: round {run.round}, {name}; about {long_time(step.left_seconds)} left"
     if run.outcome == "measured":
         curve = _curve(record, run.variant, signs)
-        return f"{where}: {_value(record.metric, run.value)}{f'  {curve}' if curve else ''}"
+        notes = "".join(f"; {plain(each)}" for each in run.reasons)
+        return f"{where}: {_value(record.metric, run.value)}{f'  {curve}' if curve else ''}{notes}"
     because = f": {'; '.join(map(plain, run.reasons))}" if run.reasons else ""
     return f"{where}: {run.outcome.replace('_', ' ')}{because}"
 

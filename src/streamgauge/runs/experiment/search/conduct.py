@@ -185,7 +185,7 @@ def _fail(step: SearchStep) -> None:
 
 
 def _exit_of(record: SearchRecord) -> Exit:
-    """EXPECTATION_FAILED where not even the easiest value held, NOT_VALID where the steps were too few to tell."""
+    """EXPECTATION_FAILED where not even the easiest value held, NOT_VALID where its steps cannot tell."""
     match record.ending:
         case "failed":
             return Exit.FAILED
@@ -194,5 +194,5 @@ def _exit_of(record: SearchRecord) -> Exit:
         case "never_held":
             return Exit.EXPECTATION_FAILED
         case "narrow" | "at_limit" | "climbed":
-            return Exit.DONE
+            return Exit.NOT_VALID if record.is_untold else Exit.DONE
     return Exit.NOT_VALID
