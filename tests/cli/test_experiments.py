@@ -126,7 +126,7 @@ UNICODE = signs_of(terminal=True, term="xterm", encoding="utf-8")
             "run 2 of 4: size=256, failed; median of 1 run so far 4.00 ms",
         ),
         (
-            [run("measured", value=value, round=round) for round, value in enumerate((1.0, 4.0, 9.0), 1)],
+            [run("measured", value=value, round=place) for place, value in enumerate((1.0, 4.0, 9.0), 1)],
             UNICODE,
             "run 2 of 4: size=256, end-to-end response p99 9.00 ms; median of 3 runs so far 4.00 ms  ▁▄█",
         ),
