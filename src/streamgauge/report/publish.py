@@ -125,13 +125,16 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
                 progress(str(error))
     if table_file(folder, LATENCY_BUCKETS.name).exists():
         try:
-            found[MOVING] = _moving(folder)
+            found[MOVING] = moving_rows_of(folder)
         except StreamgaugeError as error:
             progress(str(error))
     return found
 
 
-def _moving(folder: RunFolder) -> list[Row]:
-    """Percentiles in a moving window, of the first latency that has any."""
+def moving_rows_of(folder: RunFolder) -> list[Row]:
+    """Percentiles in a moving window, of the first latency that has any.
+
+    Raises AnalysisError where the table cannot be read.
+    """
     of_metrics = ((metric, moving_percentiles(folder, metric, MOVING_FIGURES)) for metric in METRICS)
     return next(([{"metric": metric, **row} for row in rows] for metric, rows in of_metrics if rows), [])
