@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
-from tests.runs.experiment.test_conduct import Made, outcomes
+from tests.runs.experiment.test_conduct import SIZES, Made, outcomes
 from tests.runs.experiment.test_search import System
 
+import streamgauge
 from streamgauge.domain.errors import CtrlC, Interrupted, RecordError
 from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.runs.experiment.conduct import conduct
 from streamgauge.runs.experiment.folder import read_record, read_search
 from streamgauge.verdict.exits import Exit
 
@@ -141,6 +143,14 @@ def test_results_that_cannot_be_written_are_told_and_the_answer_stands(made: Mad
     again = made.go_on(ended.folder)
     assert (again.code, len(made.requests)) == (Exit.DONE, 4)
     assert again.folder.result.is_file()
+
+
+def test_the_python_api_has_the_record_that_the_folder_lacks(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamgauge.runs.experiment.api.conduct", lambda *given: conduct(*given, made.means))
+    found = streamgauge.experiment({**SIZES, "repeat": 2}, out=made.out)
+    assert (found.record.ending, outcomes(found.record)) == ("failed", ["measured"] * 3)
+    assert found.answer is not None
+    assert read_record(found.folder).ending is None
 
 
 def test_who_interrupts_it_then_is_told_both(made: Made) -> None:
