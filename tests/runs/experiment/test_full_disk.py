@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from streamgauge.domain.errors import CtrlC, Interrupted, RecordError
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct
 from streamgauge.runs.experiment.folder import read_record, read_search
+from streamgauge.runs.experiment.request import ExperimentRequest
+from streamgauge.runs.experiment.told import ExperimentView
 from streamgauge.verdict.exits import Exit
 
 FULL = "No space left on device"
@@ -145,8 +147,12 @@ def test_results_that_cannot_be_written_are_told_and_the_answer_stands(made: Mad
     assert again.folder.result.is_file()
 
 
+def carried_out(made: Made, request: ExperimentRequest, view: ExperimentView, command: Sequence[str]) -> Any:
+    return conduct(request, view, command, made.means)
+
+
 def test_the_python_api_has_the_record_that_the_folder_lacks(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamgauge.runs.experiment.api.conduct", lambda *given: conduct(*given, made.means))
+    monkeypatch.setattr("streamgauge.runs.experiment.api.conduct", lambda *given: carried_out(made, *given))
     found = streamgauge.experiment({**SIZES, "repeat": 2}, out=made.out)
     assert (found.record.ending, outcomes(found.record)) == ("failed", ["measured"] * 3)
     assert found.answer is not None
