@@ -2,7 +2,7 @@
 
 `run` runs a scenario, `open` opens a run that was recorded before; both return a `Run`. `broker` starts a broker that
 many runs share. `experiment` and `sweep` carry out many runs and compare them, `search` finds the highest rate at which
-objectives hold.
+objectives hold. `sql` answers a query about runs and experiments.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.runs.api import Run, broker, open, run  # noqa: A004 - as in `gzip.open`
     from streamgauge.runs.experiment.api import Experiment, Search, experiment, search, sweep
+    from streamgauge.runs.sql import sql
 
-__all__ = ["Experiment", "Run", "Search", "broker", "experiment", "open", "run", "search", "sweep"]
+__all__ = ["Experiment", "Run", "Search", "broker", "experiment", "open", "run", "search", "sql", "sweep"]
 _OF_EXPERIMENTS = {"Experiment", "Search", "experiment", "search", "sweep"}
 
 
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
         from streamgauge.runs.experiment import api as of_experiments
 
         return getattr(of_experiments, name)
+    if name == "sql":
+        from streamgauge.runs.sql import sql
+
+        return sql
     from streamgauge.runs import api
 
     return getattr(api, name)

@@ -116,13 +116,27 @@ UNICODE = signs_of(terminal=True, term="xterm", encoding="utf-8")
     ("runs", "signs", "expected"),
     [
         ([run("under_way")], None, "run 2 of 4: round 1, size=256; about 2 min left"),
-        ([run("measured", value=12.345)], None, "run 2 of 4: end-to-end response p99 12.3 ms"),
-        ([run("not_believed", reasons=["p99 is not believed"])], None, "run 2 of 4: not believed: p99 is not believed"),
-        ([run("failed")], None, "run 2 of 4: failed"),
+        ([run("measured", value=12.345)], None, "run 2 of 4: size=256, end-to-end response p99 12.3 ms"),
         (
-            [run("measured", value=each) for each in (1.0, 5.0, 9.0)],
+            [run("not_believed", reasons=["p99 is not believed"])],
+            None,
+            "run 2 of 4: size=256, not believed: p99 is not believed",
+        ),
+        ([run("failed")], None, "run 2 of 4: size=256, failed"),
+        (
+            [run("measured", value=4.0), run("failed", round=2)],
+            None,
+            "run 2 of 4: size=256, failed; median of 1 run so far 4.00 ms",
+        ),
+        (
+            [run("measured", value=value, round=place) for place, value in enumerate((1.0, 4.0, 9.0), 1)],
             UNICODE,
-            "run 2 of 4: end-to-end response p99 9.00 ms  ▁▅█",
+            "run 2 of 4: size=256, end-to-end response p99 9.00 ms; median of 3 runs so far 4.00 ms  ▁▄█",
+        ),
+        (
+            [run("measured", value=8.0, variant=0), run("measured", value=2.0), run("measured", value=4.0, round=2)],
+            None,
+            "run 2 of 4: size=256, end-to-end response p99 4.00 ms; median of 2 runs so far 3.00 ms",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.report.conftest import changed
+from tests.report.test_moving import with_buckets
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
@@ -59,6 +60,46 @@ def test_all_runs_below_a_folder_are_found(runs: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     text = said(runs, "--out", tmp_path / "site")
     assert "not readable: c: run.json has unexpected content: it is not JSON" in text
+
+
+def test_the_report_of_an_experiment_is_copied_and_linked(runs: Path, tmp_path: Path) -> None:
+    """Of one that is met below the folder, and of the folder itself; the runs of another have nothing of it."""
+    (runs / "exp" / "report.html").write_text("all runs together")
+
+    said(runs, "--out", tmp_path / "site")
+    found = files(tmp_path / "site")
+    assert found["experiments/exp/report.html"] == b"all runs together"
+    assert b'<a href="experiments/exp/report.html">report.html</a>' in found["index.html"]
+    assert {run["path"]: run["around"] for run in data(tmp_path / "site")["runs"]} == {
+        "a": None, "c": None,
+        "exp/runs/b": {"name": "report of the experiment", "address": "experiments/exp/report.html"},
+    }  # fmt: skip
+
+    said(runs / "exp", "--out", tmp_path / "other")
+    assert files(tmp_path / "other")["experiments/exp/report.html"] == b"all runs together"
+    assert data(tmp_path / "other")["runs"][0]["around"]["address"] == "experiments/exp/report.html"
+
+
+def data(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (folder / "data.js").read_text().removeprefix("const site = ").removesuffix(";\n")
+    )
+    return found
+
+
+def test_percentiles_in_a_moving_window_are_a_script_of_each_run(runs: Path, tmp_path: Path) -> None:
+    write_result(changed(runs / "long", with_buckets))
+
+    said(runs, "--out", tmp_path / "site")
+
+    found = files(tmp_path / "site")
+    assert [name for name in found if name.endswith("moving.js")] == ["runs/long/moving.js"]
+    assert found["runs/long/moving.js"].startswith(
+        b'site.moving["long"] = {"label":"end-to-end response","s":[9,10,11]'
+    )
+    assert {run["path"]: run["moving"] for run in data(tmp_path / "site")["runs"]} == {
+        "a": None, "c": None, "exp/runs/b": None, "long": "runs/long/moving.js",
+    }  # fmt: skip
 
 
 def test_the_runs_of_a_search_are_found_and_the_search_is_none(runs: Path, tmp_path: Path) -> None:

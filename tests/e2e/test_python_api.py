@@ -81,6 +81,6 @@ def test_a_run_without_a_result_says_what_to_do(tmp_path: Path) -> None:
 
 def test_the_package_loads_nothing_before_it_is_used() -> None:
     """Workers import it, too."""
-    assert {"Run", "broker", "open", "run"} <= set(dir(streamgauge))
+    assert {"Run", "broker", "open", "run", "sql"} <= set(dir(streamgauge))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = streamgauge.nothing

@@ -3,15 +3,20 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from tests.report.conftest import Make
+from tests.report.test_moving import with_buckets
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.report.runs import RunRow, read_run
 from streamgauge.report.site.categories import categories
-from streamgauge.report.site.found import FoundRun, groups_of
+from streamgauge.report.site.found import FoundMany, FoundRun, groups_of
+from streamgauge.report.site.moving import MovingLatency, moving_latency
 from streamgauge.report.site.pages import Site, site_of
 from streamgauge.report.site.trends import change_sentence, trend_figure, trend_of
 from streamgauge.report.site.writing import LIST, is_site, write_site
@@ -181,6 +186,76 @@ def test_a_run_without_report_says_how_to_write_it(made: Made) -> None:
     assert found["d"]["hint"] == "streamgauge analyse 'my runs/d'"
 
 
+def moving(*p99: float | None) -> MovingLatency:
+    seconds = range(9, 9 + len(p99))
+    return MovingLatency("end-to-end response", seconds, {"p50": p99, "p99": p99, "p99_9": [None] * len(p99)})
+
+
+def test_a_run_has_a_script_with_its_percentiles_over_time(made: Made) -> None:
+    """Plain JSON beside its path, which is loaded when somebody looks at the run."""
+    run, bare = made(1), made(2)
+    site = site_of(FOLDER, [replace(run, path=EVIL, moving=moving(5.0, None)), bare])
+
+    ((name, text),) = [(name, text) for name, text in site.texts.items() if name.endswith("moving.js")]
+    assert name == f"runs/{EVIL}/moving.js"
+    assert text == (
+        f'site.moving[{json.dumps(EVIL)}] = {{"label":"end-to-end response","s":[9,10],"p50":[5.0,null],'
+        '"p99":[5.0,null],"p99_9":[null,null]};\n'
+    )
+    found = {run["path"]: run["moving"] for run in data_of(site)["runs"]}
+    assert found == {EVIL: f"runs/{quote(EVIL)}/moving.js", "e/run-2": None}
+    assert data_of(site)["moving"] == {}
+
+
+def test_the_moving_window_is_that_of_the_report(make: Make) -> None:
+    """A run without a full window has none, nor has one whose table cannot be read."""
+    found = moving_latency(make(with_buckets))
+    assert found is not None
+    assert (found.label, list(found.seconds)) == ("end-to-end response", [9, 10, 11])
+    assert list(found.ms["p99"]) == [
+        pytest.approx(50, rel=0.005),
+        pytest.approx(50, rel=0.005),
+        pytest.approx(5, rel=0.005),
+    ]
+    # A window has too few messages for it.
+    assert found.ms["p99_9"] == [None] * 3
+
+    folder = make()
+    assert moving_latency(folder) is None
+    folder.table("latency_buckets").write_bytes(b"")
+    assert moving_latency(folder) is None
+
+
+def test_of_a_long_run_a_point_is_the_worst_of_several_seconds(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour of seconds is more than a small figure shows."""
+    rows = [
+        {"metric": "ack_service", "second": second, "count": 10_000, "p50": 1.0, "p99": float(second), "p99_9": None}
+        for second in range(9, 3_600)
+    ]
+    monkeypatch.setattr("streamgauge.report.site.moving.moving_rows_of", lambda _: rows)
+    found = moving_latency(make(with_buckets))
+    assert found is not None
+    assert (found.label, list(found.seconds)[:3], len(found.seconds)) == ("ack service", [9, 15, 21], 599)
+    assert found.ms["p99"][:2] == [14.0, 20.0]
+    assert found.ms["p99"][-1] == 3_599.0
+
+
+def test_experiments_are_listed_with_their_reports(made: Made) -> None:
+    run = made(1)
+    many = FoundMany("e#1", "search", (run.path,), ("report.html", "summary.md"))
+    site = site_of(FOLDER, [run, made(2)], experiments=[many])
+
+    index = site.texts["index.html"]
+    assert '<td>e#1</td><td>search</td><td class="n">1</td>' in index
+    assert '<a href="experiments/e%231/report.html">report.html</a>' in index
+    assert '<a href="experiments/e%231/summary.md">summary.md</a>' in index
+    found = {run["path"]: run["around"] for run in data_of(site)["runs"]}
+    assert found == {
+        "e/run-1": {"name": "report of the search", "address": "experiments/e%231/report.html"}, "e/run-2": None,
+    }  # fmt: skip
+    assert 'id="experiments"' not in site_of(FOLDER, [run]).texts["index.html"]
+
+
 def test_addresses_are_those_of_files(made: Made) -> None:
     run = made(1, has_report=True)
     odd = FoundRun("100%/a#b?\udcff", run.row, run.result, has_report=True)
@@ -257,9 +332,50 @@ def test_a_browser_filters_sorts_and_compares_from_disk(made: Made, tmp_path: Pa
     assert beside.split("\t")[1:] == ["10.0", "20.0\n2.00 x"]
     assert "streamgauge report" in seen.page.locator("#ticked").inner_text()
     assert (seen.complaints, seen.requests) == ([], [index.as_uri(), (tmp_path / "data.js").as_uri()])
+    assert seen.ask("document.querySelectorAll('#drawn .lines').length") == 2
     for path in (index, trends):
         seen = see(path, width=390)
         seen.unfold()
         assert seen.ask("[window.evil ?? null, document.documentElement.scrollWidth <= 390]") == [None, True]
         assert seen.ask("document.documentElement.dataset.figures") == "drawn"
         assert seen.complaints == []
+
+
+@pytest.mark.e2e
+def test_ticked_runs_are_drawn_over_each_other(made: Made, tmp_path: Path, see: Callable[..., Any]) -> None:
+    """What a run's own script has is loaded when it is ticked, and once; also on a phone."""
+    name = "odd #1 %/run"
+    runs = [
+        replace(made(1, p99=10.0), path=name, moving=moving(5.0, 6.0, None, 9.0)),
+        replace(made(2, p99=20.0, trust="not_believed"), moving=moving(7.0)), made(3),
+    ]  # fmt: skip
+    write_site(tmp_path, site_of(FOLDER, runs).texts, {})
+    index = tmp_path / "index.html"
+    for width in (1280, 390):
+        seen = see(index, width=width)
+        assert seen.ask("document.querySelectorAll('#drawn > *').length") == 0
+        for each in (name, "e/run-2", "e/run-3"):
+            seen.page.get_by_role("checkbox", name=f"Tick {each}").check()
+        seen.wait("Object.keys(site.moving).length === 2")
+        seen.page.get_by_role("checkbox", name=f"Tick {name}").uncheck()
+        seen.page.get_by_role("checkbox", name=f"Tick {name}").check()
+        texts = seen.ask("[...document.querySelectorAll('#drawn figure')].map(each => each.innerText)")
+        assert "Percentiles, end-to-end response, ms" in texts[0]
+        assert f"{name}, end-to-end response: 5 to 9 ms" in texts[1]
+        assert "e/run-2, end-to-end response: 7 ms" in texts[1]
+        assert "e/run-3: not known" in texts[1]
+        # A line that is broken where nothing is known; a single point is a mark.
+        lines = "[...document.querySelectorAll('#drawn figure:last-child > svg .drawn')]"
+        steps = seen.ask(f"{lines}.map(each => each.getAttribute('d').replace(/[^ML]/g, ''))")
+        assert sorted(steps) == ["", "M", "MLM"]
+        assert seen.ask("document.querySelectorAll('#drawn figure:last-child > svg circle').length") == 2
+        assert seen.ask("document.querySelectorAll('#drawn figure:first-child circle.hollow').length") == 1
+        seen.page.get_by_label("Percentile in the moving window").select_option("p99.9")
+        assert "e/run-2, end-to-end response: not known" in seen.page.locator("#drawn").inner_text()
+        assert seen.ask("document.activeElement.value") == "p99_9"
+        assert seen.ask("document.documentElement.scrollWidth") <= width
+        scripts = [f"runs/{quote(each)}/moving.js" for each in (name, "e/run-2")]
+        assert seen.requests == [f"{tmp_path.as_uri()}/{each}" for each in ("index.html", "data.js", *scripts)]
+        assert seen.complaints == []
+        seen.page.get_by_role("button", name="Untick all").click()
+        assert seen.ask("document.querySelectorAll('#drawn > *').length") == 0

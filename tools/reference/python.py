@@ -11,7 +11,7 @@ from streamgauge.runs.api import Run
 from streamgauge.runs.experiment.api import Experiment, Search
 from tools.reference.markdown import block, document
 
-FUNCTIONS = ("run", "open", "broker", "experiment", "sweep", "search")
+FUNCTIONS = ("run", "open", "broker", "experiment", "sweep", "search", "sql")
 CLASSES = (Run, Experiment, Search)
 INTRO = """\
 Public names of `import streamgauge`. For examples see [Use Streamgauge from Python](../how-to/python.md)."""

@@ -127,7 +127,7 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
                 progress(str(error))
     made: dict[str, Callable[[], list[Row]]] = {LIVES: lambda: drawn_lives(folder, found.get("latency", []))}
     if table_file(folder, LATENCY_BUCKETS.name).exists():
-        made[MOVING] = lambda: _moving(folder)
+        made[MOVING] = lambda: moving_rows_of(folder)
     for name, make in made.items():
         try:
             found[name] = make()
@@ -136,7 +136,10 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
     return found
 
 
-def _moving(folder: RunFolder) -> list[Row]:
-    """Percentiles in a moving window, of the first latency that has any."""
+def moving_rows_of(folder: RunFolder) -> list[Row]:
+    """Percentiles in a moving window, of the first latency that has any.
+
+    Raises AnalysisError where the table cannot be read.
+    """
     of_metrics = ((metric, moving_percentiles(folder, metric, MOVING_FIGURES)) for metric in METRICS)
     return next(([{"metric": metric, **row} for row in rows] for metric, rows in of_metrics if rows), [])

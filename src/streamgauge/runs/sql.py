@@ -35,6 +35,8 @@ def questioned(paths: Sequence[Path]) -> Questioned:
     runs: dict[Path, RunFolder] = {}
     experiments: list[ExperimentFolder] = []
     faults: list[Fault] = []
+    if not paths:
+        faults.append(Fault("RUN", "there is none", "Name a run folder"))
     for path in dict.fromkeys(paths):
         found = [RunFolder(path)] if RunFolder(path).facts.exists() else []
         if many := many_of(path):
@@ -57,17 +59,30 @@ def _runs_in(path: Path) -> list[RunFolder]:
         return []
 
 
+def sql(paths: str | Path | Sequence[str | Path], query: str) -> "pa.Table":
+    """Answer a query in Spark SQL about runs and experiments, as an Arrow table; the same as `streamgauge sql`.
+
+    `paths` are folders of runs, experiments or searches, or folders with runs in them. Tables and recorded rows are
+    views. An active Spark session of the caller is used, and keeps the views that it has. The answer is in memory.
+
+    Raises BadInput for a folder without runs, and for a query that cannot be understood; AnalysisError where it cannot
+    be answered.
+    """
+    given = [paths] if isinstance(paths, str | Path) else paths
+    return answer_sql(questioned([Path(each) for each in given]), query)
+
+
 def answer_sql(asked: Questioned, query: str) -> "pa.Table":
     """What Spark answers to a query over the views of these folders.
 
     Raises BadInput for a query that cannot be understood, AnalysisError where it cannot be answered.
     """
     # Spark is heavy, and no other command needs it.
-    from streamgauge.pipeline.many.views import answer, known_views, labelled, make_views, named_in
+    from streamgauge.pipeline.many.views import answer, known_views, labelled, make_views, named_in, views_kept
 
     names = named_in(query) or list(known_views())
     runs = list(labelled(asked.runs))
-    with _session(asked, names) as spark:
+    with _session(asked, names) as spark, views_kept(spark, names):
         make_views(spark, runs, [each.tables for each in asked.experiments], names)
         return answer(spark, query)
 

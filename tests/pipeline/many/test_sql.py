@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.pipeline.conftest import RunWriter
 from typer.testing import CliRunner
 
+import streamgauge
 from streamgauge.cli.main import app
 from streamgauge.cli.results.sql import csv_text, table_text
 from streamgauge.domain.errors import BadInput
@@ -62,6 +63,26 @@ def test_single_runs_experiments_and_searches_can_be_named(spark: SparkSession, 
     assert [each.root for each in found.experiments] == [tmp_path]
 
 
+def test_the_python_api_answers_the_same(spark: SparkSession, runs: Path) -> None:
+    """One folder, or several; as text, too."""
+    both = [{"run": "one", "rows": 1}, {"run": "two", "rows": 2}]
+    assert streamgauge.sql(runs, COUNT).to_pylist() == both
+    assert streamgauge.sql([str(runs / "two"), runs / "one"], COUNT).to_pylist() == both
+
+
+def test_a_session_keeps_the_views_that_it_had(spark: SparkSession, runs: Path) -> None:
+    """It may be the user's, who has a view of the same name, in other letters."""
+    spark.sql("select 7 as mine").createOrReplaceTempView("Events_Sent")
+    try:
+        streamgauge.sql(runs, f"select * from latency join ({COUNT}) using (run)")
+        with pytest.raises(BadInput):
+            streamgauge.sql(runs, "select nothing from events_sent")
+        assert spark.table("events_sent").collect() == [(7,)]
+        assert [each.name for each in spark.catalog.listTables() if each.isTemporary] == ["events_sent"]
+    finally:
+        spark.catalog.dropTempView("events_sent")
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [
@@ -74,6 +95,11 @@ def test_a_query_that_cannot_be_understood_is_bad_input(spark: SparkSession, run
     with pytest.raises(BadInput) as caught:
         CliRunner().invoke(app, ["sql", str(runs), query], catch_exceptions=False)
     assert str(caught.value).startswith(says)
+
+
+def test_no_folder_is_told_without_spark() -> None:
+    with pytest.raises(BadInput, match=r"RUN: there is none\. Name a run folder"):
+        streamgauge.sql([], "select 1")
 
 
 @pytest.mark.parametrize(

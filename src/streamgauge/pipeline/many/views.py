@@ -67,6 +67,26 @@ def make_views(
             _frame(spark, runs, experiments, name).createOrReplaceTempView(name)
 
 
+@contextmanager
+def views_kept(spark: SparkSession, names: Sequence[str]) -> Iterator[None]:
+    """After the block the session has the views of these names that it had before: it may be one of the user's."""
+    with _translated():
+        catalog = spark.catalog
+        theirs = {name: spark.table(name) for name in names if _is_view(spark, name)}
+    try:
+        yield
+    finally:
+        with _translated():
+            for name in names:
+                catalog.dropTempView(name)
+                if name in theirs:
+                    theirs[name].createOrReplaceTempView(name)
+
+
+def _is_view(spark: SparkSession, name: str) -> bool:
+    return spark.catalog.tableExists(name) and spark.catalog.getTable(name).isTemporary
+
+
 def answer(spark: SparkSession, query: str) -> pa.Table:
     """What a query answers, in memory.
 

@@ -182,7 +182,7 @@ def moving(source: FigureSource) -> Figure:
     about = "Percentiles of the messages of the last 10 s, at the end of each second of the measure phase; only full "
     about += "windows. A limit over a window, like that of a search, holds if the line stays below it."
     rows = {row["second"]: row for row in source.rows(MOVING)}
-    names = [each for each in MOVING_FIGURES if any(_in_window(row, each) is not None for row in rows.values())]
+    names = [each for each in MOVING_FIGURES if any(in_window(row, each) is not None for row in rows.values())]
     if not names or len(rows) < 2:
         missing = _nothing(source, f"the run has {'only one' if rows else 'no'} window of 10 s with messages")
         return Figure(name, title, about, missing=missing, section="latency")
@@ -190,7 +190,7 @@ def moving(source: FigureSource) -> Figure:
     shown = {each: f"moving {each}" for each in names}
     step = seconds_per_point(len(source.result.timeline))
     timeline = [
-        {"s": row["s"]} | {series: _worst(rows, each, int(row["s"]), step) for each, series in shown.items()}
+        {"s": row["s"]} | {series: worst_window(rows, each, int(row["s"]), step) for each, series in shown.items()}
         for row in source.timeline
     ]
     colors = [color_of(_in_legend(each)) for each in names]
@@ -201,14 +201,14 @@ def moving(source: FigureSource) -> Figure:
     )
 
 
-def _in_window(row: Row, name: str) -> float | None:
+def in_window(row: Row, name: str) -> float | None:
     """A percentile in ms; None where it is infinite, or has too few messages."""
     return rounded(row[name]) if row["count"] >= SAMPLES_NEEDED.get(name, 1) else None
 
 
-def _worst(rows: Mapping[int, Row], name: str, second: int, step: int) -> float | None:
+def worst_window(rows: Mapping[int, Row], name: str, second: int, step: int) -> float | None:
     """The largest of the windows that end within the seconds of a point."""
-    values = [_in_window(rows[each], name) for each in range(second, second + step) if each in rows]
+    values = [in_window(rows[each], name) for each in range(second, second + step) if each in rows]
     return max((each for each in values if each is not None), default=None)
 
 

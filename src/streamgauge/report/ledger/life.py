@@ -16,8 +16,8 @@ AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
     "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit requested", "received", "started", "processed", "accepted", "released", "rejected", "timed out", "due again",
-    "redelivered", "dead letter", "committed", "covered",
+    "commit requested", "received", "started", "processed", "accepted", "released", "rejected", "timed out",
+    "due again", "redelivered", "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
 

@@ -10,11 +10,14 @@ from urllib.parse import quote
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import moment, significant
 from streamgauge.report.compare.answers import figure_of, metrics_of
+from streamgauge.report.figures.drawing.timeline import PATHS
 from streamgauge.report.pages import belief
-from streamgauge.report.site.found import FoundRun, RunGroup, versions_of
+from streamgauge.report.site.found import FoundMany, FoundRun, RunGroup, versions_of
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
 
+MOVING_SCRIPT: Final = "moving.js"
+REPORT: Final = "report.html"
 _LATENCIES: Final = ("end_to_end.response", "ack.response", "end_to_end.service", "ack.service")
 COLUMNS: Final[Sequence[tuple[str, Sequence[str]]]] = (
     ("rate, /s", ("throughput.received_per_second", "throughput.acked_per_second", "throughput.sent_per_second")),
@@ -23,15 +26,30 @@ COLUMNS: Final[Sequence[tuple[str, Sequence[str]]]] = (
 )
 """Figures in the table of runs: a title, and paths in result.json of which the first is shown that a run has."""
 
+CURVES: Final[Mapping[str, Mapping[str, str]]] = {
+    f"{PATHS[path]} response": {
+        shown: f"latency.{path}.response.{name}_ms"
+        for shown, name in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p99_9"))
+    }
+    for path in PATHS
+}
+"""Percentiles that are drawn of ticked runs, and their paths: of the first latency that any of them has."""
 
-def data_script(folder: Path, runs: Sequence[FoundRun], groups: Sequence[RunGroup]) -> str:
+
+def data_script(
+    folder: Path, runs: Sequence[FoundRun], groups: Sequence[RunGroup], experiments: Sequence[FoundMany] = ()
+) -> str:
     """The script `data.js`: one assignment of plain JSON, which a page that was opened from disk may load."""
     group_of = {run.path: group for group in groups for run in group.runs}
+    many_of = {path: many for many in experiments for path in many.runs}
     results = [run.result for run in runs if run.result]
     document = {
-        "runs": [_run(folder, run, group_of.get(run.path)) for run in runs],
+        "runs": [_run(folder, run, group_of.get(run.path), many_of.get(run.path)) for run in runs],
         "metrics": [{"path": each.path, "label": each.label, "unit": each.unit} for each in metrics_of(results)],
         "columns": [{"label": label, "paths": paths} for label, paths in COLUMNS],
+        "curves": [{"label": label, "paths": paths} for label, paths in CURVES.items()],
+        # Each run's own script puts its percentiles here.
+        "moving": {},
     }
     return f"const site = {json.dumps(document, separators=(',', ':'), allow_nan=False)};\n"
 
@@ -43,10 +61,24 @@ def file_of(run: FoundRun, *names: str) -> str:
 
 def address_of(run: FoundRun, *names: str) -> str:
     """The same as the address of a link."""
-    return quote(file_of(run, *names), errors="surrogateescape")
+    return _address(file_of(run, *names))
 
 
-def _run(folder: Path, run: FoundRun, group: RunGroup | None) -> dict[str, Any]:
+def file_of_many(many: FoundMany, name: str) -> str:
+    """Where the page has a file of an experiment or a search, from its own folder."""
+    return "/".join(("experiments", many.path, name))
+
+
+def links_of(many: FoundMany) -> list[tuple[str, str]]:
+    """Names and addresses of the files of an experiment or a search."""
+    return [(name, _address(file_of_many(many, name))) for name in many.files]
+
+
+def _address(file: str) -> str:
+    return quote(file, errors="surrogateescape")
+
+
+def _run(folder: Path, run: FoundRun, group: RunGroup | None, many: FoundMany | None) -> dict[str, Any]:
     row, result = run.row, run.result
     return {
         "path": run.path,
@@ -61,12 +93,21 @@ def _run(folder: Path, run: FoundRun, group: RunGroup | None) -> dict[str, Any]:
         "versions": ", ".join(f"{name} {version}" for name, version in versions_of(result.run).items())
         if result
         else "",
-        "report": address_of(run, "report.html") if run.has_report else None,
+        "report": address_of(run, REPORT) if run.has_report else None,
         "result": address_of(run, "result.json") if result else None,
+        "moving": address_of(run, MOVING_SCRIPT) if run.moving else None,
+        "around": _report_around(many) if many else None,
         "csv": [{"name": name, "address": address_of(run, "csv", name)} for name in run.csv],
         "hint": _hint(folder, run),
         "figures": _figures(result) if result else {},
     }
+
+
+def _report_around(many: FoundMany) -> dict[str, str] | None:
+    """The report of the experiment or the search of which a run is; None where it has none."""
+    if REPORT not in many.files:
+        return None
+    return {"name": f"report of the {many.kind}", "address": _address(file_of_many(many, REPORT))}
 
 
 def _hint(folder: Path, run: FoundRun) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from streamgauge.report.compare.variants import MOST_NAMED, differing, setting_names, shown
 from streamgauge.report.runs import RunRow
 from streamgauge.report.site.categories import categories
+from streamgauge.report.site.moving import MovingLatency
 from streamgauge.result import Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.scenario.comparing import as_text, settings_of
@@ -26,6 +27,21 @@ class FoundRun:
     has_report: bool = False
     csv: tuple[str, ...] = ()
     """Names of its CSV files that the page has."""
+    moving: MovingLatency | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMany:
+    """An experiment or a search below the folder of a page."""
+
+    path: str
+    """Its folder, from that of the page, with `/`."""
+    kind: str
+    """`experiment` or `search`."""
+    runs: tuple[str, ...]
+    """The paths of its runs."""
+    files: tuple[str, ...]
+    """Names of its files that the page has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from streamgauge.report.pages.html import page_of, scripted
 from streamgauge.report.pages.html.charts import as_placed
 from streamgauge.report.pages.html.tables import TextTable, without_empty
 from streamgauge.report.site.categories import CATEGORIES
-from streamgauge.report.site.data import data_script
-from streamgauge.report.site.found import FoundRun, RunGroup, groups_of
+from streamgauge.report.site.data import MOVING_SCRIPT, data_script, file_of, links_of
+from streamgauge.report.site.found import FoundMany, FoundRun, RunGroup, groups_of
+from streamgauge.report.site.moving import moving_script
 from streamgauge.report.site.trends import Trend, change_sentence, counted_of, trend_figure, trend_of
 from streamgauge.statistics import limits
 
@@ -34,23 +35,27 @@ class Site:
     """A sentence for each change of level."""
 
 
-def site_of(folder: Path, runs: Sequence[FoundRun], metric: str | None = None) -> Site:
-    """The pages of these runs; `metric` is the path of the figure whose trends are shown."""
+def site_of(
+    folder: Path, runs: Sequence[FoundRun], metric: str | None = None, experiments: Sequence[FoundMany] = ()
+) -> Site:
+    """The pages of these runs and experiments; `metric` is the path of the figure whose trends are shown."""
     groups = groups_of(runs)
     trends = [trend for group in groups if (trend := trend_of(group, metric))]
     newest_first = sorted(runs, key=lambda run: (run.row.created or "", run.path), reverse=True)
     changed = {_name(place): trend for place, trend in enumerate(trends, 1) if trend.changes}
     changes = [(name, change_sentence(trend, each)) for name, trend in changed.items() for each in trend.changes]
     texts = {
-        "data.js": data_script(folder, newest_first, groups),
+        **{file_of(run, MOVING_SCRIPT): moving_script(run.path, run.moving) for run in newest_first if run.moving},
+        "data.js": data_script(folder, newest_first, groups, experiments),
         "trends.html": _trends_page(folder, trends),
         "index.html": scripted(
             "site.j2",
-            ("elements", "site"),
+            ("elements", "lines", "site"),
             files=True,
             name=folder.name or str(folder),
             counted=_counted(runs, groups),
             changes=changes,
+            experiments=[(many, len(many.runs), links_of(many)) for many in experiments],
             matrix=list(_matrix(groups)),
         ),
     }

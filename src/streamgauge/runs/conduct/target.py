@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan
@@ -24,6 +25,9 @@ from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
 from streamgauge.scenario import Setting
+
+SHARED_BROKER: Final = "broker-"
+"""How the names of folders begin that have the data of a broker for many runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ def shared_broker(
     Raises BadInput if `folder` cannot be used, BrokerError if the broker does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
+    with tempfile.TemporaryDirectory(prefix=SHARED_BROKER, dir=folder) as place:
         data, logs = Path(place) / "data", Path(place) / "logs"
         with start_cluster(plan, data=data, logs=logs, java=java, progress=progress) as broker:
             cluster = Cluster(broker.bootstrap, broker.connection, check=broker.check_all)

@@ -24,7 +24,7 @@ from streamgauge.runs.experiment.search.conduct import go_on as go_on_search
 from streamgauge.runs.experiment.search.conduct import search as carry_out_search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.search.shipped import of_shipped
-from streamgauge.runs.experiment.told import ExperimentView
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.scenario_file import setting_text, value_text
 from streamgauge.watch.display import Quiet
@@ -109,7 +109,7 @@ def experiment(
         ended = go_on(ExperimentFolder(Path(resume)), given, options, changes, view)
     else:
         ended = conduct(experiment_of(given, options, changes, _varied(vary or {})), view, sys.argv)
-    return Experiment(ended.folder.root)
+    return _known(ended)
 
 
 def sweep(
@@ -136,9 +136,14 @@ def sweep(
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
     changes = given_keys(repeat=repeat, order=order, metric=metric)
-    return Experiment(
-        conduct(sweep_of(str(scenario), _varied(vary), options, changes), _view(progress), sys.argv).folder.root
-    )
+    return _known(conduct(sweep_of(str(scenario), _varied(vary), options, changes), _view(progress), sys.argv))
+
+
+def _known(ended: ExperimentEnded) -> Experiment:
+    """With the record as it is: that of the folder is older where the disk is full."""
+    found = Experiment(ended.folder.root)
+    found.__dict__["record"] = ended.record
+    return found
 
 
 def _varied(vary: Mapping[str, Sequence[Any] | Mapping[str, Any]]) -> list[str]:

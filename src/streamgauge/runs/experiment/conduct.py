@@ -123,7 +123,7 @@ class _Conducting:
                 record.ending = "finished"
         found = answered(self._folder, record)
         expected = expectations(self._request, record, found)
-        write_results(self._folder, record, found, expected)
+        self._recorder.keep(lambda: write_results(self._folder, record, found, expected))
         if found:
             self._write_tables()
         return ExperimentEnded(self._folder, record, found, exit_of(record, found, expected), tuple(expected))

@@ -1,6 +1,5 @@
 """The folder of an experiment on disk: made, held, and its record written whole or not at all."""
 
-import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,6 +9,7 @@ from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.experiments.search.record import SearchRecord
+from streamgauge.processes import disk
 from streamgauge.processes.lock import FolderLock
 from streamgauge.runs.conduct.folder import new_folder
 
@@ -50,13 +50,9 @@ def write_record(folder: ExperimentFolder, record: ExperimentRecord | SearchReco
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; raises RecordError."""
-    draft = path.with_name(f"_{path.name}")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
+        with disk.whole(path, synced=True) as draft:
+            draft.write_text(text, encoding="utf-8")
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
 

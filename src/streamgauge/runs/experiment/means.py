@@ -1,5 +1,6 @@
 """What carries out many runs: a run, waiting for a quiet machine, a shared broker, and signals between runs."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -17,7 +18,7 @@ from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
-from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.conduct.target import SHARED_BROKER, shared_broker
 from streamgauge.runs.experiment.results import write_tables
 from streamgauge.runs.experiment.settle import Settled, settled
 from streamgauge.runs.interrupts import noted
@@ -76,7 +77,12 @@ class RunMeans:
     """Writes the gold tables of an experiment."""
 
     def brokers(self, folder: Path, first: Request, say: Progress, *, shared: bool = True) -> SharedBrokers:
-        """The broker that runs share; none where each has its own, or the user's cluster is measured."""
+        """The broker that runs share; none where each has its own, or the user's cluster is measured.
+
+        Whoever asks is the only one who works in `folder`: data of brokers that are there were left by one killed.
+        """
+        for left in (*folder.glob(f"{SHARED_BROKER}*"), *folder.glob("runs/*/broker")):
+            shutil.rmtree(left, ignore_errors=True)
         start = partial(self.broker, folder, first.java, say)
         return SharedBrokers(start if shared and first.bootstrap is None else None, say)
 

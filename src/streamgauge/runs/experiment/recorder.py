@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
+from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RecordError, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import percent
 from streamgauge.experiments.paths import ExperimentFolder
@@ -45,19 +45,31 @@ class RunRecorder(Generic[R]):
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """While runs are carried out: first what was under way is settled; an interrupt ends it, recorded."""
-        record = self.record
+        """While runs are carried out: first what was under way is settled; an interrupt ends it, recorded.
+
+        So does a record that cannot be written: the one before tells enough to go on. Raises Interrupted or RecordError
+        where that happens before the block begins.
+        """
+        record, has_begun = self.record, False
         record.ending, record.reasons = None, []
         try:
             with interruptible(self.say):
                 self._adopt()
                 self.write()
+                has_begun = True
                 yield
         except (CtrlC, KeyboardInterrupt):
             self._interrupted("stopped between two runs")
         except Interrupted as error:
             self._interrupted(str(error))
-        self.write()
+        except RecordError as error:
+            if not has_begun:
+                raise
+            self._unwritten(error)
+        # The broker is gone, and its data with it: where the disk was full there may be room now.
+        self.keep(self.write)
+        if not has_begun:
+            raise Interrupted("\n".join(record.reasons))
 
     def carry_out(self, run: R, request: Request, broker: EmbeddedCluster | None, settle_ns: int | None) -> None:
         """Carry out one run, after the machine has settled unless that is None.
@@ -83,9 +95,20 @@ class RunRecorder(Generic[R]):
         """Write the record; raises RecordError."""
         write_record(self.folder, self.record)
 
+    def keep(self, write: Callable[[], None]) -> None:
+        """Write what stands beside the runs; where that fails, tell so and go on: the answer stands without it."""
+        try:
+            write()
+        except RecordError as error:
+            self._unwritten(error)
+
     def _conduct(self, run: R, request: Request) -> None:
         try:
             folder = self.means.run(request, self.display_of(request))
+        except RecordError as error:
+            # It says nothing of what is measured: a full disk, say, which the next run would meet, too.
+            run.folder, run.outcome, run.reasons = self._new_folder(), "interrupted", [str(error)]
+            raise
         except BadInput as error:
             # Nothing of it was started, and the next would meet the same.
             run.outcome, run.reasons = "interrupted", [str(fault) for fault in error.faults]
@@ -100,11 +123,26 @@ class RunRecorder(Generic[R]):
         run.folder = folder.root.name
         self.judge(run, folder)
 
-    def _interrupted(self, reason: str) -> None:
+    def _unwritten(self, error: RecordError) -> None:
+        """Tell that something cannot be written, once."""
+        mend = f"; mend that, then resume with: {self.folder.resume}"
+        if any(reason.endswith(mend) for reason in self.record.reasons):
+            return
+        self._break_off(str(error))
+        if self.record.ending != "interrupted":
+            self.record.ending = "failed"
+        self.record.reasons.append(f"{error}{mend}")
+        self.say(self.record.reasons[-1])
+
+    def _break_off(self, reason: str) -> None:
+        """A run that is under way is interrupted."""
         for run in self.runs:
             if run.outcome == "under_way":
                 run.outcome, run.reasons = "interrupted", [reason]
                 run.folder = run.folder or self._new_folder()
+
+    def _interrupted(self, reason: str) -> None:
+        self._break_off(reason)
         self.record.ending = "interrupted"
         self.record.reasons.append(f"{reason}; resume with: {self.folder.resume}")
 

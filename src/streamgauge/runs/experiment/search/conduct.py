@@ -98,7 +98,7 @@ class _Searching:
         with self._recorder.at_work(), brokers:
             record.begin_anew(failed=failed)
             self._search(brokers)
-        write_search_results(self._folder, record)
+        self._recorder.keep(lambda: write_search_results(self._folder, record))
         return SearchEnded(self._folder, record, _exit_of(record))
 
     def _search(self, brokers: SharedBrokers) -> None:

@@ -40,7 +40,17 @@ function show(run) {
 function tick(run, isOn) {
   ticked[isOn ? "add" : "delete"](run);
   run.box.checked = isOn;
+  if (isOn) load(run);
   compare();
+}
+
+/** Loads the script with the percentiles of a run over time, once: a page that was opened from disk may not fetch. */
+function load(run) {
+  if (!run.moving || run.isAsked) return;
+  run.isAsked = true;
+  const script = make("script", {src: run.moving});
+  for (const event of ["load", "error"]) script.addEventListener(event, draw);
+  document.head.append(script);
 }
 
 function rowOf(run) {
@@ -112,7 +122,8 @@ function filter() {
 
 /** What of a run can be opened, and how to make what is missing. */
 function filesOf(run) {
-  const links = [["report", run.report], ["result.json", run.result], ...run.csv.map(({name, address}) => [name, address])];
+  const links = [["report", run.report], ["result.json", run.result], ...run.csv.map(({name, address}) => [name, address]),
+    ...(run.around ? [[run.around.name, run.around.address]] : [])];
   const shownLinks = links.filter(([, address]) => address).flatMap(([name, href]) => [make("a", {href, textContent: name}), " "]);
   const hint = run.hint ? [make("small", {textContent: "To write the report: "}), make("code", {textContent: run.hint})] : [];
   return make("div", {}, ...shownLinks, ...hint, ...run.faults.map(fault => make("small", {className: "bad", textContent: fault})));
@@ -137,6 +148,49 @@ function compare() {
   const files = line("files", runs.map(run => make("td", {}, filesOf(run))));
   the("#ticked").replaceChildren(...(runs.length ? [heads, make("tbody", {}, files, ...facts, ...figures)] : []));
   the("#untick").disabled = !runs.length;
+  draw();
+}
+
+const WINDOW_PERCENTILES = {p50: "p50", p99: "p99", p99_9: "p99.9"};
+let ofWindow = "p99";
+
+/** Percentiles of the ticked runs, over each other, and one of them in a moving window. */
+function draw() {
+  const runs = [...ticked];
+  the("#drawn").replaceChildren(...(runs.length ? [percentiles(runs), movingWindow(runs)] : []));
+}
+
+/** The percentiles of the first latency that any of these runs has. */
+function percentiles(runs) {
+  const {label, paths} = site.curves.find(({paths}) => runs.some(run => figureAt(run, Object.values(paths)))) ?? site.curves[0];
+  const lines = runs.map(run => ({
+    name: run.path,
+    points: Object.values(paths).map((path, x) => {
+      const [y, , , doubt] = run.figures[path] ?? [null, "", "", null];
+      return {x, y, isHollow: doubt !== null};
+    }),
+  }));
+  const ticks = Object.keys(paths).map((text, x) => [x, text]);
+  return linesFigure({title: `Percentiles, ${label}`, note: "Hollow: not believed.", unit: "ms", ticks, marks: true, lines});
+}
+
+function movingWindow(runs) {
+  const choice = make("select", {ariaLabel: "Percentile in the moving window"},
+    ...Object.entries(WINDOW_PERCENTILES).map(([value, textContent]) => make("option", {value, textContent, selected: value === ofWindow})));
+  choice.addEventListener("input", () => {
+    ofWindow = choice.value;
+    draw();
+    the("#drawn select").focus();
+  });
+  const lines = runs.map(run => {
+    const moving = site.moving[run.path];
+    return {
+      name: moving ? `${run.path}, ${moving.label}` : run.path,
+      points: (moving?.s ?? []).map((x, place) => ({x, y: moving[ofWindow][place]})),
+    };
+  });
+  const note = "At the end of each second of the measure phase; only full windows of 10 s.";
+  return linesFigure({title: "Latency in a moving window", choice, note, unit: "ms", xLabel: "s", lines});
 }
 
 the("#untick").addEventListener("click", () => [...ticked].forEach(run => tick(run, false)));
@@ -144,4 +198,5 @@ makeTable();
 makeFilters();
 filter();
 compare();
+addEventListener("resize", draw);
 document.documentElement.dataset.figures = "drawn";
