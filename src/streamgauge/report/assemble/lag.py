@@ -24,7 +24,7 @@ class _Point(NamedTuple):
 
 
 def replication(run: Evidence) -> ReplicationSection | None:
-    """Replicas and leaders in the measure phase; null with one replica of each partition, or where replicas were not observed."""
+    """Replicas and leaders in the measure phase; null with one replica of each, or where they were not observed."""
     rows = run.rows("partition_replicas")
     if not rows:
         return None
