@@ -17,7 +17,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.folder import read_record
 
-pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
 
 PROGRAM = Path(__file__).with_name("program.py")
 PATIENCE_SECONDS = 240
@@ -63,7 +63,7 @@ def ended_by(number: signal.Signals, mark: dict[str, str], folder: Path) -> tupl
     out_folder = folder / "experiments"
     asked = ("experiment", str(folder / "sizes.yaml"), "--json-lines", "--out", str(out_folder))
     with program(mark, *asked) as process:
-        limit_ns = monotonic_ns() + 120 * NS_PER_SECOND
+        limit_ns = monotonic_ns() + PATIENCE_SECONDS * NS_PER_SECOND
         while not has_received(out_folder, 1) and process.poll() is None and monotonic_ns() < limit_ns:
             sleep_seconds(0.05)
         process.send_signal(number)
