@@ -80,10 +80,11 @@ def test_a_scenario_that_breaks_a_cluster_keeps_what_it_promises(name: str, call
 
     said = call("run", name, *settings, "--out", str(tmp_path), "--quiet")
 
+    assert said.code == 0, said
     (run,) = tmp_path.iterdir()
     folder = RunFolder(run)
     facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
-    assert (said.code, facts.ending, facts.reasons) == (0, "finished", []), said
+    assert (facts.ending, facts.reasons) == ("finished", []), said
     assert result.expectations
     assert [each for each in result.expectations if not each.passed] == []
     assert_faults(result, len(load_scenario(name, []).faults))
