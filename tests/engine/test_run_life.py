@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.injecting import FakeBroker, fault, scheduled
+from tests.injecting import FakeBroker, FakeDisk, fault, scheduled
 from tests.links import FakeLinks
 
 from streamgauge.domain.blocks import Block, ClientSpec
@@ -414,29 +414,27 @@ def test_a_broker_that_was_killed_comes_back_also_when_the_load_ends_before(
     }
 
 
-class NotingDisk:
-    """The disk of a broker that notes what is done to it."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
+class NotingDisk(FakeDisk):
+    """The disk of a broker that notes what is done to it, and does nothing."""
 
     def begin(self, fault: DiskFault) -> None:
-        self.done.append(f"begin {fault.kind}")
+        self.calls.append(f"begin {fault.kind}")
 
     def end(self, fault: DiskFault) -> None:
-        self.done.append(f"end {fault.kind}")
+        self.calls.append(f"end {fault.kind}")
         raise OSError("the broker did not end")
 
 
 def test_a_fault_of_a_disk_is_two_rows_and_the_second_may_have_an_error(tmp_path: Path) -> None:
     """Also where the load ends before it does."""
-    disk, rows = NotingDisk(), Rows()
+    broker, rows = FakeBroker(), Rows()
+    broker.disk = NotingDisk(broker)
     given = {"at": "1s", "kind": "truncate-tail", "target": "brokers", "for": "60s", "bytes": "2KiB"}
-    ground = Ground(tmp_path, faults=scheduled(given), sink=rows, brokers=[FakeBroker(disk=disk)])
+    ground = Ground(tmp_path, faults=scheduled(given), sink=rows, brokers=[broker])
 
     ground.conduct()
 
-    assert disk.done == ["begin truncate-tail", "end truncate-tail"]
+    assert broker.disk.calls == ["begin truncate-tail", "end truncate-tail"]
     assert [row[1:6] for row in rows.rows] == [
         ("truncate-tail", "broker-1", "begin", "2048 bytes of each partition", None),
         ("truncate-tail", "broker-1", "end", None, "the broker did not end"),
