@@ -2,7 +2,7 @@
 # Measures an experiment, and compares it with a baseline: gate.sh EXPERIMENT BASELINE OUT [LIMIT...]
 #
 # Without a baseline, what was measured becomes it. Exit codes are those of `streamgauge check`: 0 within the limits,
-# 3 worse, 4 not to be told; or that of the experiment, where that failed or an expectation of its own is broken.
+# 3 worse, 4 not to be told; or that of the experiment, where that failed or an expectation of its own failed.
 set -uo pipefail
 
 experiment=$1 baseline=$2 out=$3

@@ -108,7 +108,7 @@ def variant(runs: Sequence[Result], *expectations: dict[str, Any]) -> Alike:
     [
         pytest.param(
             (HELD, LOST, LOST, DOUBTED), False,
-            "fast: delivery.lost: 0 is broken in 2 of 4 runs and cannot be decided in 1 (run-1: found 3)", id="broken",
+            "fast: delivery.lost: 0 failed in 2 of 4 runs and cannot be decided in 1 (run-1: found 3)", id="broken",
         ),
         pytest.param(
             (DOUBTED, HELD), None,
@@ -117,7 +117,7 @@ def variant(runs: Sequence[Result], *expectations: dict[str, Any]) -> Alike:
         ),
         pytest.param(
             (LOST, LOST | {"ending": "failed"}), False,
-            "fast: delivery.lost: 0 is broken in 1 of 1 run (run-0: found 3)", id="a run did not finish",
+            "fast: delivery.lost: 0 failed in 1 of 1 run (run-0: found 3)", id="a run did not finish",
         ),
     ],
 )  # fmt: skip
@@ -133,6 +133,6 @@ def test_each_expectation_of_each_variant_is_counted_by_itself(alike: Runs) -> N
     slow = variant(runs, LOST | {"path": P99, "wanted": "<= 20", "found": 25.5}, {})
     found = failed_of_scenarios([variant(runs, HELD, HELD), slow, variant(runs, LOST, HELD)])
     assert [each.sentence for each in found] == [
-        f"fast: {P99}: <= 20 is broken in 1 of 1 run (run-0: found 25.5)",
-        "fast: delivery.lost: 0 is broken in 1 of 2 runs (run-0: found 3)",
+        f"fast: {P99}: <= 20 failed in 1 of 1 run (run-0: found 25.5)",
+        "fast: delivery.lost: 0 failed in 1 of 2 runs (run-0: found 3)",
     ]

@@ -283,8 +283,8 @@ def experiment(
 
     Example: `streamgauge experiment sweep-compression --repeat 10`
 
-    Exit codes: 0 done; 1 runs failed; 2 bad input; 3 an expectation is shown to be broken; 4 too many runs of a variant
-    failed or are not believed, or an expectation cannot be told; 130 interrupted.
+    Exit codes: 0 done; 1 runs failed; 2 bad input; 3 an expectation failed; 4 too many runs of a variant
+    failed or are not believed, or an expectation cannot be decided; 130 interrupted.
     """
     from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.command import experiment as carry_out

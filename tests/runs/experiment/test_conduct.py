@@ -608,7 +608,7 @@ def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(ma
     made.losing, made.doubting = frozenset(range(0, 12, 2)), frozenset({1})
     ended = made.carry_out(repeat=6)
     assert outcomes(ended.record) == ["measured"] * 12
-    assert ended.record.runs[0].reasons == ["delivery.lost: 0 is broken: found 1"]
+    assert ended.record.runs[0].reasons == ["delivery.lost: 0 failed: found 1"]
     assert ended.record.runs[1].reasons == ["delivery.lost: 0 cannot be decided: unknown"]
     assert ended.record.runs[3].reasons == []
     assert ended.found is not None
@@ -621,7 +621,7 @@ def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(ma
     assert sum(each.undecided for each in told.values()) == 1
     assert {each.runs for each in told.values()} == {6}
     for name, each in told.items():
-        sentence = f"{name}: delivery.lost: 0 is broken in {each.broken} of 6 runs"
+        sentence = f"{name}: delivery.lost: 0 failed in {each.broken} of 6 runs"
         assert sentence in ended.folder.summary.read_text()
         assert sentence in ended.folder.report.read_text()
     written = json.loads(ended.folder.result.read_text())["expectations"]
@@ -647,7 +647,7 @@ def test_expectations_of_the_scenario_decide_how_an_experiment_ends(
 def test_a_loss_counts_whether_or_not_the_run_is_compared(made: Made) -> None:
     made.outcomes, made.losing = ["not believed"], frozenset({0})
     ended = made.carry_out(repeat=6, again=True)
-    assert ended.record.runs[0].reasons == [f"{P99} is not believed", "delivery.lost: 0 is broken: found 1"]
+    assert ended.record.runs[0].reasons == [f"{P99} is not believed", "delivery.lost: 0 failed: found 1"]
     assert ended.code is Exit.EXPECTATION_FAILED
 
 

@@ -1,4 +1,4 @@
-"""What runs say about the expectations of an experiment: held, broken, or not to be told."""
+"""What runs say about the expectations of an experiment: passed, failed, or not decided."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from streamgauge.statistics.comparison import Comparison, RunOrder, Variant
 from streamgauge.statistics.summary import Interval, OfRuns, summary
 
 _TURNED: Final = "the answer would be another one if figures lay at other points of their intervals"
-_PART: Final = "the expectation holds in only part of the interval"
+_PART: Final = "the expectation passes in only part of the interval"
 _NO_RATIO: Final = "the figure was 0 in a run, so there is no ratio"
 
 
@@ -36,7 +36,7 @@ class FailedInRuns:
         cannot = f"cannot be decided in {self.undecided}"
         if not self.broken:
             return f"{cannot} {of}"
-        return f"is broken in {self.broken} {of}{f' and {cannot}' if self.undecided else ''}"
+        return f"failed in {self.broken} {of}{f' and {cannot}' if self.undecided else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ExpectedAnswer:
         """What was found, in words."""
         if self.failed:
             return f"{self.failed.variant}: {self.text} {self.failed.words} ({self.because})"
-        word = {True: "holds", False: "is broken", None: "cannot be told"}[self.holds]
+        word = {True: "passed", False: "failed", None: "cannot be decided"}[self.holds]
         ends = (
             f" ({significant(self.low)} to {significant(self.high)})"
             if self.low is not None and self.high is not None
@@ -97,7 +97,7 @@ def _failed(variant: Alike) -> Iterator[ExpectedAnswer]:
 
 def unmet(expectation: ExpectationResult) -> str:
     """An expectation of the scenario that a run did not meet, in words."""
-    word = "is broken" if expectation.decided else "cannot be decided"
+    word = "failed" if expectation.decided else "cannot be decided"
     return f"{expectation.path}: {expectation.wanted} {word}: {found_in(expectation)}"
 
 

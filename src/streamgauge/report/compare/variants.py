@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -38,8 +38,8 @@ class Alike:
     """The round of each in its experiment; None outside of one."""
     without_result: int = 0
     """How many more runs failed, and have no result."""
-    folders: tuple[RunFolder | None, ...] = ()
-    """Of each run, as of `GivenRun`; empty where none is known."""
+    folders: tuple[RunFolder | None, ...] = field(default=(), compare=False)
+    """Of each run, as of `GivenRun`; empty where none is known. Where tables are is no part of what runs say."""
     given: str = ""
     """What was given, where the same settings were given more than once and are variants of their own."""
 

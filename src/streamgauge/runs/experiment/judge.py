@@ -145,7 +145,7 @@ def expectations(request: ExperimentRequest, record: ExperimentRecord, found: To
 def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequence[ExpectedAnswer] = ()) -> Exit:
     """The exit code that an experiment deserves.
 
-    NOT_VALID where a variant cannot be compared, or an expectation cannot be told and none is broken.
+    NOT_VALID where a variant cannot be compared, or an expectation cannot be decided and none failed.
     """
     if record.ending == "interrupted":
         return Exit.INTERRUPTED

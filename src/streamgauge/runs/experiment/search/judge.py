@@ -147,7 +147,7 @@ def _of_windows(
     pick = max if objective.bound.is_above else min
     known = [each.value for each in windows if each.value is not None]
     worst = pick(known) if len(known) == len(windows) else None
-    said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
+    said = [f"{objective.text}: failed in {len(broke)} of {len(windows)} windows"] if broke else []
     said += [_too_few(objective, windows, thin)] if thin and not surely else []
     said += [doubt] if doubt else []
     return _Said(not broke, bool(doubt) or bool(thin and not surely), "; ".join(said)), {objective.text: worst}
