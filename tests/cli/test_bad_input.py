@@ -489,7 +489,7 @@ def test_wrong_words_on_the_command_line(call: Call, ground: Path, arguments: li
 CLUSTER: Final = "bootstrap.servers=h:9092\n"
 CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("", ("--client-config c: names no cluster. Use --bootstrap HOST:PORT, or write bootstrap.servers into the file",)),
-    ("linger.ms=5\n", ("--client-config c: names no cluster. Use --bootstrap HOST:PORT",)),
+    ("client.rack=a\n", ("--client-config c: names no cluster. Use --bootstrap HOST:PORT",)),
     ("bootstrap.servers=\n", ("--client-config c: names no cluster.",)),
     ("bootstrap.servers=h\n", ("c: bootstrap.servers: 'h': the port is missing.", ADDRESS)),
     ("bootstrap.servers=h:1:2\n", ("c: bootstrap.servers: 'h:1:2': not an address.", ADDRESS)),
@@ -499,13 +499,13 @@ CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
     (f"{CLUSTER}lingr.ms=5\n", ('c:2: No such configuration property: "lingr.ms"', SEE)),
     (f"{CLUSTER}linger.ms=soon\n", ("c:2: linger.ms: Invalid value", SEE)),
     (f"{CLUSTER}security.protocol=FOO\n", ('c:2: Invalid value "FOO" for configuration property "security.protocol"',)),
-    (f"{CLUSTER}linger.ms=5\nlinger.ms=6\n", ("c:3: linger.ms is already set in line 2. Keep one of them",)),
+    (f"{CLUSTER}client.rack=a\nclient.rack=b\n", ("c:3: client.rack is already set in line 2. Keep one of them",)),
     (f"{CLUSTER}group.id=g\n", ("c:2: group.id is set by the run. Leave it out: use consume.group",)),
     (f"{CLUSTER}error_cb=f\n", ("c:2: expected error_cb property as a callable function", SEE)),
     (f"{CLUSTER}ssl.truststore.location=/x\n",
      ("c:2: ssl.truststore.location is a setting of the Java client. Write",)),
     (f"{CLUSTER}ssl.ca.location=/nowhere/ca.pem\n", ("c:2: ssl.ca.location names a file that does not exist. Use",)),
-    (f"{CLUSTER}enable.idempotence=true\n", ("load.client: Failed to create producer: `acks` must be set to `all`",)),
+    (f"{CLUSTER}enable.idempotence=true\n", ("c:2: enable.idempotence is a setting of producers, not of a cluster.",)),
     (f"{CLUSTER}security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n", ("sasl.username and sasl.password must be set",)),
     # Secrets.
     (f"{CLUSTER}sasl.password={SECRET}\nlingr.ms=5\n", ('c:3: No such configuration property: "lingr.ms"',)),
