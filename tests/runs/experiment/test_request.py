@@ -54,8 +54,9 @@ def test_the_base_may_be_a_file_beside_the_experiment_or_written_into_it(tmp_pat
 
 def test_a_specification_that_asks_for_the_highest_rate_is_no_base(tmp_path: Path) -> None:
     """One run would not do what it says, nor would several."""
-    (tmp_path / "omb.yaml").write_text(json.dumps({**OMB, "producerRate": 0}))
-    assert refused(tmp_path, {"scenario": "omb.yaml"})[0].startswith(f"{tmp_path}/omb.yaml: asks for the highest rate")
+    (tmp_path / "o.yml").write_text(json.dumps({**OMB, "producerRate": 0}))
+    # A message cuts long paths.
+    assert "o.yml: asks for the highest rate" in refused(tmp_path, {"scenario": "o.yml"})[0].replace("...", "")
 
 
 def test_what_was_asked_is_kept_whole_and_without_secrets(tmp_path: Path) -> None:
