@@ -18,6 +18,7 @@ GOLDEN = ROOT / "tests" / "report" / "golden" / "format-1"
 @pytest.mark.e2e
 @pytest.mark.kafka
 @pytest.mark.spark
+@pytest.mark.timeout(900)
 def test_the_examples_of_the_guide(tmp_path: Path) -> None:
     """All of them, in order; no broker and no data of one are left."""
     # Other tests keep the machine busy, and each run of an experiment would wait half a minute for it to be quiet.
@@ -25,7 +26,7 @@ def test_the_examples_of_the_guide(tmp_path: Path) -> None:
     program += "from tests.e2e.program import prime_briefly; prime_briefly()\n"
     program += f"import doctest, sys; sys.exit(doctest.testfile({str(GUIDE)!r}, module_relative=False)[0])"
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=800,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
     )  # fmt: skip
 

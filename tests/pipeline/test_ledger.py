@@ -50,9 +50,10 @@ class ReadAgain(History):
         return self
 
     def _in_polls(self) -> list[Any]:
-        """Two deliveries that follow each other came by one poll, in half of the cases."""
-        together = self.random.random() < 0.5
-        return [row._replace(poll=row.poll // 2) if together else row for row in self.received]
+        """Two deliveries that follow each other came by one poll, in half of the cases; none brings an offset twice."""
+        together = [row._replace(poll=row.poll // 2) for row in self.received]
+        brought = {(row.group, row.consumer, row.poll, row.partition, row.offset) for row in together}
+        return together if self.random.random() < 0.5 and len(brought) == len(together) else self.received
 
     def _read_again(self, partition: int, log: Sequence[Sent | None], base: int) -> None:
         cut = self.random.randint(0, len(log)) if self.chance(0.3) else len(log)
