@@ -345,7 +345,7 @@ def test_a_run_that_is_not_asked_for_on_the_command_line_is_granted_nothing_eith
 def test_the_secrets_of_the_one_who_runs_it_stay_guarded(call: Call) -> None:
     """A scenario must not send them elsewhere, or in the clear; what it guards of its own is its own matter."""
     Path("client.properties").write_text("bootstrap.servers=h:1\nsecurity.protocol=SSL\n")
-    settings = {"enable.ssl.certificate.verification": False, "linger.ms": 5}
+    settings = {"enable.ssl.certificate.verification": False, "client.rack": "a"}
     name = written(
         {"load": {"client": {**settings, "metadata.broker.list": "evil:1"}}, "consume": {"client": settings}}
     )
