@@ -47,6 +47,19 @@ def result_of(document: Any) -> Result:
         raise NotAResultError(misfit(error)) from error
 
 
+def number_at(part: object, path: str) -> float | None:
+    """The number at a dotted path below a result, or a part of one; None where there is none."""
+    found: Any = part
+    for key in path.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(key)
+        elif isinstance(found, list | tuple):
+            found = found[int(key)] if key.isdecimal() and int(key) < len(found) else None
+        else:
+            found = getattr(found, key, None)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
 def misfit(error: ValidationError) -> str:
     """Where a document is not what the model says, in its outermost part that is not."""
     found = [(_where(each["loc"]), each) for each in error.errors(include_url=False, include_input=False)]

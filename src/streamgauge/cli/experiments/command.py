@@ -16,7 +16,7 @@ from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.lines import step_text
 from streamgauge.runs.experiment.request import ExperimentRequest, described_experiments, experiment_of, sweep_of
-from streamgauge.runs.experiment.search.shipped import shipped_documents
+from streamgauge.runs.experiment.search.shipped import shipped_search
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -56,7 +56,7 @@ def experiment(
     if source is None:
         out(described_experiments())
         return Exit.DONE
-    if source in shipped_documents(searches=True):
+    if shipped_search(source):
         _check_of_search(source, vary, changes)
         return search(
             source, None, {}, options, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out

@@ -101,6 +101,8 @@ def objection(
 
 def without_effect(settings: Settings, kind: type[Any], needed: Settings = NO_SETTINGS) -> Iterator[tuple[str, str]]:
     """The settings that a client of this kind takes and ignores: the name of each, and whose setting it is."""
+    if not settings:
+        return
     known = _ignored(needed, kind)
     if _ignored({**needed, **settings}, kind) == known:
         return

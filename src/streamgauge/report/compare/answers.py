@@ -1,6 +1,6 @@
 """The figures of variants side by side, and what the statistics say of their differences."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
 from streamgauge.result.better import more_is_better
 from streamgauge.result.model.trust import FigureTrust
+from streamgauge.result.reading import number_at
 from streamgauge.statistics import limits
 from streamgauge.statistics.comparison import Comparison, RunFigure, RunOrder, Variant, compared
 from streamgauge.statistics.summary import OfRuns, summary
@@ -212,23 +213,11 @@ def figure_of(result: Result, path: str) -> FigureTrust | float | None:
     """
     if path in result.trust:
         return result.trust[path]
-    value = _number_at(result, path)
+    value = number_at(result, path)
     if value is None or not _is_wholly_distrusted(result):
         return value
     because = ["the verdict believes none of the figures of this run"]
     return FigureTrust(value=value, low=None, high=None, trust="not_believed", because=because)
-
-
-def _number_at(result: Result, path: str) -> float | None:
-    found: Any = result
-    for part in path.split("."):
-        if isinstance(found, Mapping):
-            found = found.get(part)
-        elif isinstance(found, list | tuple):
-            found = found[int(part)] if part.isdecimal() and int(part) < len(found) else None
-        else:
-            found = getattr(found, part, None)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def _is_wholly_distrusted(result: Result) -> bool:

@@ -9,13 +9,13 @@ from streamgauge.domain.text.numbers import UNKNOWN, percent, significant
 from streamgauge.report.compare.variants import Alike, setting_names
 from streamgauge.report.figures.drawing.figure import Row, rounded
 from streamgauge.result import Result
+from streamgauge.result.model.resources import cpu_us_per_message
 from streamgauge.scenario.comparing import settings_of
 from streamgauge.statistics.summary import OfRuns, summary
 
 OFFSETS: Final = "offsets"
 _BESIDE: Final = ("consume.acknowledge", "consume.client")
 """Settings of a carrier; those of the client, like its session, are `acknowledge.share` where a group is shared."""
-_US: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,7 @@ def _section(section: str, name: str) -> Callable[[Result], float | None]:
 
 def _cpu(*roles: str) -> Callable[[Result], float | None]:
     def of(result: Result) -> float | None:
-        cores = [each.cpu_cores for each in result.resources.processes if each.role in roles]
-        rate = result.throughput.sent_per_second
-        return None if not rate or not cores or None in cores else _US * sum(each or 0 for each in cores) / rate
+        return cpu_us_per_message(result.resources.processes, roles, result.throughput.sent_per_second)
 
     return of
 

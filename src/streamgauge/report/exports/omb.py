@@ -7,6 +7,7 @@ from streamgauge.foreign.results.formats.omb import LATENCIES, PERCENTS, PERIOD_
 from streamgauge.result import Result
 from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.throughput import TimelineSecond
+from streamgauge.result.reading import number_at
 
 _OURS: Final = {50.0: "p50", 75.0: "p75", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p99_9", 99.99: "p99_99"}
 _SERIES: Final = {"50pct": "p50", "99pct": "p99", "Max": "max"}
@@ -28,7 +29,7 @@ def omb_document(result: Result) -> dict[str, Any]:
         for key, figure in _SERIES.items() if place and kind else ():
             # Percentiles of seconds do not make those of a period.
             if key == "Max" or (result.imported and result.imported.interval_s == PERIOD_S):
-                values = ((each.second, _latency(each, f"{place}.{kind}.{figure}_ms")) for each in seconds)
+                values = ((each.second, number_at(each, f"{place}.{kind}.{figure}_ms")) for each in seconds)
                 document[f"{name}{key}"] = _periods(values, max)
     return document
 
@@ -62,13 +63,6 @@ def _periods(values: Iterable[tuple[int, float | None]], of: Callable[[Sequence[
         if value is not None:
             found.setdefault(int(second // PERIOD_S), []).append(value)
     return [of(known) for _, known in sorted(found.items())]
-
-
-def _latency(second: TimelineSecond, path: str) -> float | None:
-    found: Any = second
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return None if found is None else float(found)
 
 
 def _add_whole(document: dict[str, Any], result: Result, name: str, factor: float) -> None:

@@ -63,7 +63,7 @@ class _Figure:
 
     @property
     def is_believed(self) -> bool:
-        return self.trust is None or self.trust.trust != "not_believed"
+        return _is_believed(self.trust)
 
     def end(self, name: str) -> float | None:
         """The low or the high end of one that is bounded; None of others, and where it is not known."""
@@ -112,9 +112,14 @@ def _ends(name: str, about: str, figures: Sequence[_Figure], unit: str = "") -> 
             yield f"{family}{_labels(labels)} {found}"
 
 
+def _is_believed(trust: FigureTrust | None) -> bool:
+    """Whether a figure is shown; so is one of whose trust nothing is known."""
+    return trust is None or trust.trust != "not_believed"
+
+
 def _doubted(result: Result) -> Iterator[str]:
     """What is not believed, by its path in result.json, with the reasons."""
-    doubted = {path: each for path, each in result.trust.items() if each.trust == "not_believed"}
+    doubted = {path: each for path, each in result.trust.items() if not _is_believed(each)}
     if doubted:
         yield from _family("streamgauge_not_believed", "gauge", "Figures that are not believed, and left out here.")
     for path, each in doubted.items():
@@ -161,5 +166,5 @@ def _summary(
     if figures.count is not None:
         yield f"{name}_count{_labels(labels)} {figures.count}"
         mean = trust.get(f"latency.{labels['path']}.{labels['kind']}.mean_ms")
-        if figures.mean_ms is not None and (mean is None or mean.trust != "not_believed"):
+        if figures.mean_ms is not None and _is_believed(mean):
             yield f"{name}_sum{_labels(labels)} {figures.mean_ms * figures.count / _MS_PER_S}"

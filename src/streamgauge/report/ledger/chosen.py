@@ -1,7 +1,7 @@
 """The messages of a run whose lives its report draws: the slowest, and the first that are gone."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow.compute as pc
 
@@ -12,9 +12,8 @@ from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.report.figures.drawing.timeline import METRICS
 from streamgauge.report.files import read_facts, rows_of, table_file
 from streamgauge.report.ledger.life import MessageLife, life_of
-from streamgauge.report.ledger.rows import event_tables, rows_of_stamps
+from streamgauge.report.ledger.rows import Row, event_tables, rows_of_stamps
 
-Row = Mapping[str, Any]
 MessageStamp = tuple[int, int]
 """Producer and sequence of a message."""
 

@@ -1,6 +1,6 @@
 """Resources of processes and of the machine, and what codecs save and take."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self
 
 from streamgauge.result.model.base import Amount, Count, Section, Share
@@ -36,6 +36,15 @@ class ProcessUsage(Section):
     """Workers: time in these collections."""
 
 
+def cpu_us_per_message(
+    processes: Sequence[ProcessUsage], roles: Collection[str], per_second: float | None
+) -> float | None:
+    """CPU time of the processes of these roles for each of so many messages a second, in us; None where not known."""
+    cores = [each.cpu_cores for each in processes if each.role in roles]
+    known = [each for each in cores if each is not None]
+    return 1e6 * sum(known) / per_second if per_second and known and len(known) == len(cores) else None
+
+
 class CpuPerMessage(Section):
     """CPU time of all processes of a role for each message sent, in us; for each one received, where nothing is sent.
 
@@ -52,13 +61,10 @@ class CpuPerMessage(Section):
     @classmethod
     def of(cls, processes: Sequence[ProcessUsage], per_second: float | None) -> Self:
         """That of some processes, at so many messages a second."""
-
-        def spent(role: str) -> float | None:
-            cores = [each.cpu_cores for each in processes if each.role == role]
-            known = [each for each in cores if each is not None]
-            return 1e6 * sum(known) / per_second if per_second and known and len(known) == len(cores) else None
-
-        return cls(producers=spent("producer"), consumers=spent("consumer"), brokers=spent("broker"))
+        producers, consumers, brokers = (
+            cpu_us_per_message(processes, {role}, per_second) for role in ("producer", "consumer", "broker")
+        )
+        return cls(producers=producers, consumers=consumers, brokers=brokers)
 
 
 class HostUsage(Section):

@@ -18,7 +18,7 @@ from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.result.schema import figure_faults
-from streamgauge.runs.experiment.search.shipped import shipped_documents
+from streamgauge.runs.experiment.search.shipped import shipped_documents, shipped_search
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import (
@@ -144,7 +144,7 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
     known = shipped_experiments()
     if source in known:
         return known[source], None
-    if source in shipped_documents(searches=True):
+    if shipped_search(source):
         raise BadInput.single(source, "is a search", f"Use streamgauge search {source}")
     if Path(source).suffix not in SUFFIXES and not is_inline(source) and not os.path.lexists(source):
         close = difflib.get_close_matches(source, known, n=1)

@@ -1,7 +1,7 @@
 """Settings of Kafka's Java client, as librdkafka has them; each is translated, left out with a reason, or refused."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -102,14 +102,19 @@ class JavaClient:
 
 def consumer_client(draft: Draft, where: str, given: Mapping[str, Any]) -> JavaClient:
     """The settings of a consumer, by librdkafka's names; what is refused is a fault of the draft."""
-    return java_client(draft, where, _without(draft, where, given, OF_PRODUCERS, "consumers"))
+    return java_client(draft, where, _without(draft, where, given, _ignored(OF_PRODUCERS, "consumers")))
 
 
-def _without(draft: Draft, where: str, given: Mapping[str, Any], others: frozenset[str], who: str) -> Mapping[str, Any]:
-    """Settings without those that this kind of client ignores, as where two kinds share a file."""
-    for name in (each for each in given if each in others):
-        draft.left_out(f"{where}.{name}", f"{who} of librdkafka ignore it")
-    return {name: value for name, value in given.items() if name not in others}
+def _ignored(names: Iterable[str], who: str) -> dict[str, str]:
+    """Settings that a kind of client ignores, as where two kinds share a file, and that as the reason."""
+    return dict.fromkeys(names, f"{who} of librdkafka ignore it")
+
+
+def _without(draft: Draft, where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> Mapping[str, Any]:
+    """Settings without those that there are reasons to leave out."""
+    for name in (each for each in given if each in reasons):
+        draft.left_out(f"{where}.{name}", reasons[name])
+    return {name: value for name, value in given.items() if name not in reasons}
 
 
 def java_client(draft: Draft, where: str, given: Mapping[str, Any]) -> JavaClient:
@@ -136,7 +141,7 @@ def producer_settings(
     draft: Draft, where: str, given: Mapping[str, Any], era: JavaEra = "3"
 ) -> tuple[dict[str, Setting], str | None]:
     """Settings of a producer on top of the defaults of the Java client, and the partitions that it chooses, if any."""
-    client = java_client(draft, where, _without(draft, where, given, OF_CONSUMERS, "producers"))
+    client = java_client(draft, where, _without(draft, where, given, _ignored(OF_CONSUMERS, "producers")))
     acks, linger = _ERAS[era]
     merged: dict[str, Setting] = {
         "acks": acks,
@@ -157,10 +162,8 @@ def producer_settings(
 
 def admin_settings(draft: Draft, where: str, given: Mapping[str, Any]) -> dict[str, Setting]:
     """Settings of the client that creates topics."""
-    kept = {name: value for name, value in given.items() if name not in _ASKED}
-    for name in (each for each in given if each not in kept):
-        draft.left_out(f"{where}.{name}", _ASKED[name])
-    return java_client(draft, where, _without(draft, where, kept, OF_CONSUMERS, "admin clients")).settings
+    reasons = {**_ASKED, **_ignored(OF_CONSUMERS, "admin clients")}
+    return java_client(draft, where, _without(draft, where, given, reasons)).settings
 
 
 def plain_setting(value: Setting) -> Setting:

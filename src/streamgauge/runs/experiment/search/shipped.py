@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, Final, TypeVar
 
 from streamgauge.scenario.written.yaml_text import read_yaml
@@ -14,10 +15,15 @@ _Scenario = TypeVar("_Scenario")
 
 def shipped_documents(*, searches: bool) -> dict[str, dict[str, Any]]:
     """Name and document of every search that comes with the package, or of every other experiment."""
-    folder = resources.files("streamgauge.experiments") / "shipped"
-    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
-    read = {each.name.removesuffix(_SUFFIX): read_yaml(each.read_text(encoding="utf-8")) for each in files}
+    read = {name: _read(file) for name, file in _files().items()}
     return {name: each for name, each in read.items() if (_SEARCH in each) is searches}
+
+
+def shipped_search(name: str) -> dict[str, Any] | None:
+    """The document of a search that comes with the package; None where none has this name. No other one is read."""
+    file = _files().get(name)
+    found = _read(file) if file else {}
+    return found if _SEARCH in found else None
 
 
 def of_shipped(scenario: _Scenario, given: Mapping[str, Any]) -> tuple[_Scenario | str, dict[str, Any]]:
@@ -25,5 +31,16 @@ def of_shipped(scenario: _Scenario, given: Mapping[str, Any]) -> tuple[_Scenario
 
     Any other scenario is as it was.
     """
-    found = shipped_documents(searches=True).get(scenario) if isinstance(scenario, str) else None
+    found = shipped_search(scenario) if isinstance(scenario, str) else None
     return (scenario, dict(given)) if found is None else (found["scenario"], {**found[_SEARCH], **given})
+
+
+def _files() -> dict[str, Traversable]:
+    folder = resources.files("streamgauge.experiments") / "shipped"
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
+    return {each.name.removesuffix(_SUFFIX): each for each in files}
+
+
+def _read(file: Traversable) -> dict[str, Any]:
+    document: dict[str, Any] = read_yaml(file.read_text(encoding="utf-8"))
+    return document
