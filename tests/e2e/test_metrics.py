@@ -16,7 +16,7 @@ from streamgauge.watch.metrics.rules import rules
 pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark, pytest.mark.prometheus]
 
 SETTINGS = (
-    "phases.warmup=1s", "phases.measure=5s", "load.rate=2k/s", "load.flush=20", "backpressure.credit.limit=5000",
+    "phases.warmup=1s", "phases.measure=11s", "load.rate=2k/s", "load.flush=20", "backpressure.credit.limit=5000",
     "load.client.enable.idempotence=true", "load.client.acks=all", f"topic.name=metrics-{os.getpid()}",
 )  # fmt: skip
 NOT_IN_THIS_RUN = {"Producers paused"}
@@ -47,10 +47,10 @@ def test_the_dashboard_shows_a_run_that_is_over(
 
     result = json.loads(done.out)
     assert silent == NOT_IN_THIS_RUN
-    assert last == [result["delivery"]["sent"], result["delivery"]["received"]] == [12_000, 12_000]
+    assert last == [result["delivery"]["sent"], result["delivery"]["received"]] == [24_000, 24_000]
     folder = next((tmp_path / "runs").iterdir())
     assert batches == streamgauge.open(folder).events("batches").num_rows
     # A busy machine makes some of them larger, and those whose reports come after the load has ended have no row.
-    assert 12_000 / 40 <= batches <= 12_000 / 20
+    assert 24_000 / 40 <= batches <= 24_000 / 20
     assert run == folder.name
     assert {alert["labels"]["alertname"] for alert in alerts} <= {"StreamgaugeMachineBusy", "StreamgaugeSlow"}
