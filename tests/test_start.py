@@ -66,9 +66,9 @@ def test_a_terminal_that_nobody_hears_of_ends_nothing() -> None:
 def test_a_command_that_notes_no_signals_is_interrupted_too() -> None:
     """The library of the command line would call it aborted."""
     program = f"""{BEGIN}
-import sys
+import sys, typer
 from streamgauge.cli import main
-main.print_out = lambda _: os.kill(os.getpid(), signal.SIGINT)
+typer.echo = lambda _: os.kill(os.getpid(), signal.SIGINT)
 sys.argv = ["streamgauge", "scenarios"]
 with loading(): pass
 with interruptible(): main.main()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.cli.calibrate import calibrate
+from streamgauge.cli.machine.calibrate import calibrate
 from streamgauge.domain.errors import BadInput
 from streamgauge.record.calibrations import read_calibrations
 from streamgauge.result.model.trust import FigureTrust
@@ -28,8 +28,8 @@ TRUST = {
 def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Planned]:
     """What would have been carried out; every latency is a quarter of a millisecond too long."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("streamgauge.cli.calibrate.checked_java", lambda: None)
-    monkeypatch.setattr("streamgauge.cli.calibrate.shifts_ms", lambda: {1: 1.125, 5: 5.25})
+    monkeypatch.setattr("streamgauge.cli.machine.calibrate.checked_java", lambda: None)
+    monkeypatch.setattr("streamgauge.cli.machine.calibrate.shifts_ms", lambda: {1: 1.125, 5: 5.25})
     asked: list[Planned] = []
 
     def carry_out(plans: Sequence[Planned], *_: Any) -> list[Compared]:
@@ -38,7 +38,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Planned]:
         counts = dict(TRUTH.counts) | ({"foreign": 2} if plans[0].rate == 666 else {})
         return [Compared(plan.rate, TRUTH, replace(late, counts=counts), plan.rate // 50_000) for plan in plans]
 
-    monkeypatch.setattr("streamgauge.cli.calibrate.carry_out", carry_out)
+    monkeypatch.setattr("streamgauge.cli.machine.calibrate.carry_out", carry_out)
     return asked
 
 

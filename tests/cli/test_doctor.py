@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from streamgauge.cli.doctor import doctor
+from streamgauge.cli.machine.doctor import doctor
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
 from streamgauge.processes.jvm.java import Java
@@ -31,7 +31,7 @@ GOOD = Machine(
 def _has_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("streamgauge.cli.doctor.find_java", lambda _: Java(Path("/jdk/bin/java"), "21.0.1", 21))
+    monkeypatch.setattr("streamgauge.cli.machine.doctor.find_java", lambda _: Java(Path("/jdk/bin/java"), "21.0.1", 21))
 
 
 def said(*, as_json: bool, machine: Machine = GOOD) -> tuple[Exit, str]:
@@ -72,7 +72,7 @@ def test_without_java_the_machine_is_not_ready(monkeypatch: pytest.MonkeyPatch, 
     def find_java(_: object) -> Java:
         raise BadInput.single("Java", "version 17 or newer is needed, but found none", "Install one")
 
-    monkeypatch.setattr("streamgauge.cli.doctor.find_java", find_java)
+    monkeypatch.setattr("streamgauge.cli.machine.doctor.find_java", find_java)
     code, text = said(as_json=as_json)
 
     assert code == Exit.FAILED
@@ -100,7 +100,7 @@ def test_jars_are_counted_in_the_cache(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ready", [True, False])
 def test_the_command_prints_and_ends_with_the_code(monkeypatch: pytest.MonkeyPatch, ready: bool) -> None:
     machine = GOOD if ready else Machine(disk_free_bytes=0)
-    monkeypatch.setattr("streamgauge.cli.doctor.doctor.__kwdefaults__", {"look": lambda _: machine})
+    monkeypatch.setattr("streamgauge.cli.machine.doctor.doctor.__kwdefaults__", {"look": lambda _: machine})
 
     result = CliRunner().invoke(app, ["doctor", "--json"], catch_exceptions=False)
 

@@ -24,6 +24,11 @@ METRICS: Final = "Metrics"
 PERMISSIONS: Final = "Permissions"
 HELP: Final = "Help"
 
+MEASURE: Final = "Measure"
+RESULTS: Final = "Results"
+LOADS: Final = "Scenarios and payloads"
+KAFKA: Final = "Kafka"
+
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False, autocompletion=completion.run_folders)
 ]
