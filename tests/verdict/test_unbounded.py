@@ -8,8 +8,10 @@ from tests.verdict.test_verdict import Run
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.result.model.clients import RedeliverySection
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust import place, unbounded
+from streamgauge.verdict.trust.figures.derived import derived
 from streamgauge.verdict.trust.seconds import Seconds, seconds
 
 SECONDS = 10
@@ -190,6 +192,40 @@ def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figur
 )
 def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], doubted: set[str]) -> None:
     assert set(unbounded.of_counts(run(*looks))) == doubted
+
+
+@pytest.mark.parametrize(
+    ("gap_ms", "processing", "is_doubted"),
+    [
+        pytest.param(501.0, {"time": "1ms"}, True, id="longer than the timeout of markers"),
+        pytest.param(499.0, {"time": "1ms"}, False, id="shorter"),
+        pytest.param(501.0, {"function": "mine:work"}, False, id="a function of the user's may take so long"),
+    ],
+)
+def test_gaps_beyond_the_time_to_acknowledge_put_redeliveries_in_doubt(
+    gap_ms: float, processing: dict[str, Any], *, is_doubted: bool
+) -> None:
+    """They came again because of the instrument; without a carrier none comes again."""
+    carried = {"name": "x", "consume": {"processing": processing, "acknowledge": {"markers": {"timeout": "500ms"}}}}
+    gap = look("consumer", 3.0, poll_gap_ms=gap_ms)
+
+    found = unbounded.of_redeliveries(run(gap, scenario=carried))
+
+    assert bool(found) is is_doubted
+    assert all("did not poll for 501 ms" in each for each in found.values())
+    assert set(found) <= set(RedeliverySection.model_fields)
+    assert unbounded.of_redeliveries(run(gap)) == {}
+
+
+def test_a_count_of_redeliveries_in_doubt_is_not_believed_unless_it_is_0() -> None:
+    counted = RedeliverySection.model_construct(deliveries=5, dead=0, archived=2)
+
+    found = derived({}, "end_to_end", (), counted, {"deliveries": "why", "dead": "why"})
+
+    assert {path: (each.value, each.trust, each.because) for path, each in found.items()} == {
+        "redelivery.deliveries": (5, "not_believed", ["why"])
+    }
+    assert derived({}, "end_to_end", (), None, {"deliveries": "why"}) == {}
 
 
 def test_messages_that_came_to_another_consumer_have_no_bound_for_how_long_that_took() -> None:

@@ -25,6 +25,7 @@ from streamgauge.verdict.trust.calibrated import lacking
 from streamgauge.verdict.trust.figures import Figures, figures
 from streamgauge.verdict.trust.figures.derived import derived
 from streamgauge.verdict.trust.parts import state, used
+from streamgauge.verdict.trust.unbounded import of_redeliveries
 
 TABLES: Final = (
     "throughput",
@@ -110,7 +111,8 @@ def _assembled(run: Evidence) -> Result:
     parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
     checks = [Check(**row) for row in run.rows("verdict")]
     trust = _figures(run, checks, parts) if checks else {}
-    trust |= derived(trust, path_of(run), parts["steps"] or (), parts["redelivery"])
+    doubted = of_redeliveries(run) if checks else {}
+    trust |= derived(trust, path_of(run), parts["steps"] or (), parts["redelivery"], doubted)
     parts["steps"] = decided(run, parts["steps"] or (), trust) or None
     facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells", "codecs"}))
     judged = verdict(run, checks, trust)

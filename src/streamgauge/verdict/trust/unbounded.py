@@ -6,12 +6,19 @@ system would have done.
 
 from collections.abc import Sequence
 from statistics import median
+from typing import Final
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.verdict.evidence import Evidence, Row, largest
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.seconds import RECEIVED, Seconds, looks, seconds
+
+_BY_TIMEOUTS: Final = (
+    "deliveries", "timed_out", "unanswered", "duplicates", "overtaken", "dead", "dead_after_success", "archived",
+    "open", "deliveries_per_message", "dead_share",
+)  # fmt: skip
+"""What changes where messages come again that nobody let fail."""
 
 
 def of_latency(run: Evidence) -> list[Seconds]:
@@ -45,6 +52,22 @@ def of_counts(run: Evidence) -> dict[str, str]:
         )
         found["duplicate_consumer"] = because
     return found
+
+
+def of_redeliveries(run: Evidence) -> dict[str, str]:
+    """Counts of redeliveries that a gap of the instrument's own puts in doubt, with the reason.
+
+    A message that is not acknowledged in time comes again. Where its consumer did not poll for so long, it may have
+    come again for that reason alone. A function of the user's may have taken so long, which is what it was to do.
+    """
+    consume = run.profile.consume
+    timeout_ms = consume.acknowledge.timeout_ms if consume and consume.acknowledge else None
+    if consume and consume.processing and consume.processing.function:
+        return {}
+    if not timeout_ms or (gap_ms := _longest_gap(run, "consumer")) <= timeout_ms:
+        return {}
+    because = f"a consumer did not poll for {milliseconds(gap_ms)}, longer than messages wait to be acknowledged"
+    return dict.fromkeys(_BY_TIMEOUTS, because)
 
 
 def _silent(run: Evidence) -> list[Row]:

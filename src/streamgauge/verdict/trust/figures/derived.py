@@ -15,14 +15,29 @@ _TIME_FIGURES: Final = ("p50", "p90", "p99", "max")
 
 
 def derived(
-    figures: Mapping[str, FigureTrust], path: str, steps: Sequence[StepResult], redelivery: RedeliverySection | None
+    figures: Mapping[str, FigureTrust],
+    path: str,
+    steps: Sequence[StepResult],
+    redelivery: RedeliverySection | None,
+    doubted: Mapping[str, str],
 ) -> dict[str, FigureTrust]:
     """Companions of the latencies of steps, which are those of a `path` like `end_to_end`, and of redeliveries.
 
     Whatever makes a latency of the run doubtful may have happened in any step, and to any message that came again. The
-    reasons are those of the figure of the run. Where that has bounds these have none, and keep no companion.
+    reasons are those of the figure of the run. Where that has bounds these have none, and keep no companion. Counts of
+    redeliveries have one where they are `doubted`, with that reason.
     """
-    return dict(_doubted(figures, {**dict(_of_steps(path, steps)), **dict(_of_times(figures, redelivery))}))
+    times = _doubted(figures, {**dict(_of_steps(path, steps)), **dict(_of_times(figures, redelivery))})
+    return {**dict(times), **dict(_of_redeliveries(redelivery, doubted))}
+
+
+def _of_redeliveries(
+    redelivery: RedeliverySection | None, doubted: Mapping[str, str]
+) -> Iterator[tuple[str, FigureTrust]]:
+    for name, because in doubted.items():
+        # What did not happen, a gap has not caused.
+        if value := getattr(redelivery, name, None):
+            yield f"redelivery.{name}", disbelieved(exact(value), [because])
 
 
 def _doubted(
