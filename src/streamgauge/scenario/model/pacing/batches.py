@@ -1,4 +1,4 @@
-"""How many messages a producer of a closed loop sends before it waits: a number, or drawn for each batch."""
+"""How many messages a producer of a closed loop sends before it waits: a number, or a random one for each batch."""
 
 from typing import Annotated, Self
 

@@ -37,23 +37,23 @@ class Nemesis(ScheduledFault):
     kind: Literal["nemesis"]
     """`nemesis`: draws faults with `seed`, from `at` to the end of the measure phase."""
     kinds: tuple[Drawn, ...] = Field(default=("pause", "kill"), min_length=1)
-    """Kinds that are drawn from: `pause`, `kill`, `stop`, `restart`, `move-leader`, `elect-preferred`, `reassign`;
+    """Kinds to choose from: `pause`, `kill`, `stop`, `restart`, `move-leader`, `elect-preferred`, `reassign`;
     of the network `cut`, `black-hole`, `delay`; of disks `disk-fails`."""
     targets: tuple[Annotated[str, AfterValidator(process_target)], ...] = Field(
         default=("random-broker",), min_length=1
     )
-    """Targets that are drawn from for the kinds of processes and `disk-fails`, as in other faults; changes of
+    """Targets to choose from for the kinds of processes and `disk-fails`, as in other faults; changes of
     leadership are done to all partitions."""
     between: Annotated[tuple[Side, ...], AfterValidator(two_sides)] | None = None
-    """The two sides of faults of the network, as in these; by default a broker that is drawn, and all clients and other
+    """The two sides of faults of the network, as in these; by default a random broker, and all clients and other
     brokers."""
     delay: Annotated[Duration, Field(ge=NS_PER_MS)] | None = None
     """Of `delay`: how long bytes are on their way, in each direction; 100ms by default."""
     pace: Annotated[Duration, Field(ge=SHORTEST_NS)] = Field(default="10s", validate_default=True)
-    """Mean time from the end of one fault to the start of the next, at least 100ms: half to one and a half of it is
-    drawn."""
+    """Mean time from the end of one fault to the start of the next, at least 100ms: each time a
+    random one from half to one and a half of it."""
     for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
-    """Longest duration of one fault: half of it to all of it is drawn; 3s by default."""
+    """Longest duration of one fault: each lasts a random time from half of it to all of it; 3s by default."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -44,7 +44,7 @@ class ProcessFault(ScheduledFault):
     plain client, and on a cluster `executor-0` and so on, or `executors`. By role, which is looked up when the fault
     begins: `leader-of:0` and `follower-of:0` of a partition, `leader-of:TOPIC/0` if there are several topics,
     `active-controller` of the cluster, `coordinator` of the run's group or `coordinator-of:GROUP`; `random-broker`,
-    `random-consumer` or `random-producer`, drawn with `seed`."""
+    `random-consumer` or `random-producer`, chosen with `seed`."""
     between: Duration | None = None
     """`rolling-restart`: time between the return of one broker to the in-sync replicas and the restart of the next, 0s
     by default."""

@@ -1,0 +1,98 @@
+"""One run on a cluster of three to which faults of every kind happen in turn: each is carried out, and nothing is lost.
+
+Those that need a file system of their own, or minutes, are in test_soak_replicas.py.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.e2e.conftest import Call
+from tests.e2e.harming import SOONER
+
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.files import read_facts
+from streamgauge.result.reading import parse_result
+from streamgauge.scenario.model.environment.faults.families import FAMILIES, ONE_DIRECTORY
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
+
+LINK: Final = {"between": ["producers", "broker-2"], "for": "1s"}
+SHORTLY: Final[list[dict[str, Any]]] = [
+    {"kind": "cut", **LINK},
+    {"kind": "black-hole", **LINK},
+    {"kind": "delay", **LINK, "between": [["broker-1", "broker-2"], "broker-3"], "delay": "20ms"},
+    {"kind": "rate-limit", **LINK, "rate": "100KiB/s"},
+    {"kind": "stall", **LINK, "loss": 0.1, "delay": "100ms"},
+    {"kind": "slow-close", **LINK, "delay": "200ms"},
+    {"kind": "pause", "target": "broker-1", "for": "1s"},
+    {"kind": "move-leader", "target": "partition-0"},
+    {"kind": "reassign", "target": "partition-1"},
+    {"kind": "elect-preferred", "target": "partition-0"},
+]
+"""Over within two seconds."""
+ENDING_A_BROKER: Final[list[dict[str, Any]]] = [
+    {"kind": "restart", "target": "broker-1"},
+    {"kind": "kill", "target": "leader-of:0", "for": "1s"},
+    {"kind": "stop", "target": "coordinator", "for": "1s"},
+    {"kind": "disk-fails", "target": "broker-3", "for": "1s"},
+    # Always of the same broker: a second one might be the only one that has what the first one lost.
+    {"kind": "truncate-tail", "target": "broker-3", "for": "1s", "bytes": "1KiB"},
+    {"kind": "lose-data", "target": "broker-3", "for": "1s"},
+]
+"""A broker starts again, which takes some seconds, and has to follow the others before the next one."""
+IN_MINUTES: Final = {"rolling-restart", "nemesis"}
+
+
+def in_turn() -> list[dict[str, Any]]:
+    """All of them with the times at which they begin."""
+    shortly = [{**each, "at": f"{1 + 2 * place}s"} for place, each in enumerate(SHORTLY)]
+    begin = 1 + 2 * len(shortly)
+    return shortly + [{**each, "at": f"{begin + 8 * place}s"} for place, each in enumerate(ENDING_A_BROKER)]
+
+
+def test_no_kind_is_left_out() -> None:
+    """A new one is to be carried out here, or for longer elsewhere."""
+    kinds = {kind for family in FAMILIES.values() for kind in family}
+
+    assert {each["kind"] for each in in_turn()} == kinds - {*ONE_DIRECTORY} - IN_MINUTES
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("_own_state")
+def test_every_kind_of_fault_is_carried_out_and_nothing_is_lost(call: Call, tmp_path: Path) -> None:
+    faults = in_turn()
+    scenario = tmp_path / "harmed.yaml"
+    scenario.write_text(
+        f"""
+name: harmed
+cluster: {{brokers: 3, heap: 256m, configs: {SOONER}}}
+topic: {{partitions: 3, replication: 3, configs: {{min.insync.replicas: 2}}}}
+load:
+  rate: 300
+  size: 200
+  partition: round-robin
+  client: {{acks: all, enable.idempotence: true, max.in.flight: 1}}
+consume: {{client: {{auto.commit.interval.ms: 1000}}}}
+lag: {{every: 200ms}}
+faults: {faults}
+phases: {{warmup: 1s, measure: {int(faults[-1]["at"].removesuffix("s")) + 14}s, drain: 60s}}
+""",
+        encoding="utf-8",
+    )
+
+    said = call("run", str(scenario), "--out", str(tmp_path / "runs"), "--quiet")
+
+    assert said.code in {0, 4}, said
+    (run,) = (tmp_path / "runs").iterdir()
+    folder = RunFolder(run)
+    facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
+    assert (facts.ending, facts.reasons) == ("finished", []), said
+    done = result.faults or []
+    assert [(each.kind, each.error) for each in done if each.error] == []
+    assert {each.kind for each in done} == {each["kind"] for each in faults}
+    assert len(result.scorecards or []) >= len(faults)
+    delivery = result.delivery
+    assert delivery.sent
+    assert delivery.acked == delivery.sent
+    assert (delivery.lost, delivery.undelivered, delivery.truncated, delivery.unknown) == (0, 0, 0, 0)
