@@ -9,9 +9,8 @@ from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.report.files import read_facts, rows_of, table_file
 from streamgauge.result import Result
+from streamgauge.verdict.evidence import Row
 from streamgauge.workload.changes import CHANGES
-
-Row = Mapping[str, Any]
 
 AFTERMATH_SECONDS: Final = 60
 """What was due so long after the end of a fault is counted with it, as in the scorecards of faults."""

@@ -12,7 +12,8 @@ from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.report.figures.drawing.timeline import METRICS
 from streamgauge.report.files import read_facts, rows_of, table_file
 from streamgauge.report.ledger.life import MessageLife, life_of
-from streamgauge.report.ledger.rows import Row, event_tables, rows_of_stamps
+from streamgauge.report.ledger.rows import event_tables, rows_of_stamps
+from streamgauge.verdict.evidence import Row
 
 MessageStamp = tuple[int, int]
 """Producer and sequence of a message."""

@@ -1,6 +1,6 @@
 """The life of one message: all that was recorded of it, in the order of its times."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -9,8 +9,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.report.ledger.rows import MessageRows
-
-Row = Mapping[str, Any]
+from streamgauge.verdict.evidence import Row
 
 AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -18,8 +18,7 @@ from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.events import EVENTS, is_of_kind
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.tables.schema import Schema
-
-Row = Mapping[str, Any]
+from streamgauge.verdict.evidence import Row
 
 _STAMP: Final = re.compile(r"(\d{1,9}):(\d{1,18})")
 _PLACE: Final = re.compile(r"(.+)/(\d{1,9})@(\d{1,18})")

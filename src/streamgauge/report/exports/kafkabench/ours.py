@@ -1,12 +1,11 @@
 """What we say of a test of KafkaBench: wall time, rates by it, and percentiles, from the due time and from the send."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.exports.kafkabench.formulas import BenchLine, BenchTest, PartitionRow, levels
-
-Row = Mapping[str, Any]
+from streamgauge.verdict.evidence import Row
 
 _FIGURES: Final = ("p50_ms", "p99_ms", "p99_9_ms", "max_ms")
 _KINDS: Final = ("response", "service")

@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput
@@ -16,11 +16,10 @@ from streamgauge.report.exports.kafkabench.written import CSV_HEADER, csv_lines,
 from streamgauge.report.files import read_facts, rows_of
 from streamgauge.scenario.profile import recorded_profile
 from streamgauge.scenario.profile.model import CLOSED
+from streamgauge.verdict.evidence import Row
 
 OURS: Final = "Streamgauge"
 """How the names of our files begin, beside those of KafkaBench."""
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
