@@ -80,7 +80,7 @@ def _ends(quorum: KafkaQuorum) -> dict[int, int | str]:
 def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None:
     """While one of three is dead, two acknowledge; when it is back, all three have every message.
 
-    Whether it was killed, its disk failed, or its disk came back empty.
+    Whether it was killed, its disk failed, or its disk came back empty or without the end of every log.
     """
     cluster = Cluster(three.bootstrap, {})
     cluster.create_topic("outlives", 3, 3, {"min.insync.replicas": 2})
@@ -134,10 +134,17 @@ def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None
     until(lambda: {each.in_sync for each in _looked(replicas)} == {2})
     victim.disk.end(lost)
     until(lambda: {each.in_sync for each in _looked(replicas)} == {3})
+    # And with one that lacks the end of every log.
+    shorter = failing.model_copy(update={"kind": "truncate-tail", "bytes": 2000})
+    victim.disk.begin(shorter)
+    assert victim.exit_code == -9
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {2})
+    victim.disk.end(shorter)
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {3})
     assert failed == []
     # A client of its own: what the other one knows of leaders is from before all this.
     assert sum(Cluster(three.bootstrap, {}).offsets(["outlives"], 3).log_ends()) == sum(sent)
-    assert three.names == ["broker-1", "broker-2", "broker-2.2", "broker-3", "broker-3.2", "broker-3.3"]
+    assert three.names == ["broker-1", "broker-2", "broker-2.2", "broker-3", "broker-3.2", "broker-3.3", "broker-3.4"]
     assert three.alive
 
 

@@ -167,11 +167,11 @@ class World:
         for each in self.processes.values():
             each.passes()
 
-    def limit(self, pid: int, _logs: object = None, *, on: bool = True) -> None:
+    def limit(self, pid: int, _logs: object) -> None:
         self.step()
         if not self.processes[pid].alive:
             raise ProcessLookupError
-        self.processes[pid].limited = on
+        self.processes[pid].limited = True
 
     def patch(self, patches: pytest.MonkeyPatch) -> None:
         """Take the place of the system's."""
@@ -199,8 +199,8 @@ class World:
                        "_command_of": lambda pid: ("java", str(self.processes[pid].data / registry.PROPERTIES))},
             registry: {"is_alive": self.is_alive, "is_gone": self.is_gone, "brokers_in": self.brokers_in,
                        "write": written, "end": self.swept.append},
-            broker_disk: {"limit_files": self.limit, "lift_limit": lambda pid: self.limit(pid, on=False),
-                          "empty": lambda _: self.step(), "cut_tails": lambda *_: self.step()},
+            broker_disk: {"limit_files": self.limit, "empty": lambda _: self.step(),
+                          "cut_tails": lambda *_: self.step()},
             Path: {"unlink": unlinked},
         }  # fmt: skip
         for where, names in found.items():

@@ -35,13 +35,15 @@ ENDING_A_BROKER: Final[list[dict[str, Any]]] = [
     {"kind": "restart", "target": "broker-1"},
     {"kind": "kill", "target": "leader-of:0", "for": "1s"},
     {"kind": "stop", "target": "coordinator", "for": "1s"},
-    {"kind": "disk-fails", "target": "broker-3", "for": "1s"},
-    # Always of the same broker: a second one might be the only one that has what the first one lost.
-    {"kind": "truncate-tail", "target": "broker-3", "for": "1s", "bytes": "1KiB"},
-    {"kind": "lose-data", "target": "broker-3", "for": "1s"},
+    # It ends with a write to a file that is larger than the broker's own log, which takes its time after a start.
+    {"kind": "disk-fails", "target": "broker-3", "for": "4s"},
 ]
 """A broker starts again, which takes some seconds, and has to follow the others before the next one."""
 IN_MINUTES: Final = {"rolling-restart", "nemesis"}
+LOSING: Final = {"lose-data", "truncate-tail"}
+"""Where a machine is so busy that a broker is not back in time, no other one may have what the next one loses. They are
+done to a cluster that is waited for in tests/cluster.
+"""
 
 
 def in_turn() -> list[dict[str, Any]]:
@@ -55,7 +57,7 @@ def test_no_kind_is_left_out() -> None:
     """A new one is to be carried out here, or for longer elsewhere."""
     kinds = {kind for family in FAMILIES.values() for kind in family}
 
-    assert {each["kind"] for each in in_turn()} == kinds - {*ONE_DIRECTORY} - IN_MINUTES
+    assert {each["kind"] for each in in_turn()} == kinds - {*ONE_DIRECTORY} - IN_MINUTES - LOSING
 
 
 @pytest.mark.timeout(600)
@@ -70,7 +72,7 @@ cluster: {{brokers: 3, heap: 256m, configs: {SOONER}}}
 topic: {{partitions: 3, replication: 3, configs: {{min.insync.replicas: 2}}}}
 load:
   rate: 300
-  size: 200
+  size: 2KiB
   partition: round-robin
   client: {{acks: all, enable.idempotence: true, max.in.flight: 1}}
 consume: {{client: {{auto.commit.interval.ms: 1000}}}}

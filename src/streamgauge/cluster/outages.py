@@ -43,7 +43,7 @@ class NotedOutage(BaseModel):
     command: tuple[str, ...]
     """What starts it again."""
     signal: int | None = None
-    """What ends or stops its process; None where it may end by itself, and in the notes of earlier versions."""
+    """What ends or stops its process; None in notes of earlier versions, where it may end by itself."""
 
 
 def undo() -> list[Entry]:

@@ -21,7 +21,6 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.identity import identify, is_alive
 from streamgauge.processes.jvm.properties import properties_in
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
-from streamgauge.scenario.model.environment.faults.families import DISK_FAILS
 from streamgauge.scenario.model.environment.faults.fault import BROKER
 
 _COMMAND_SECONDS: Final = 1.0
@@ -98,7 +97,7 @@ class StandingBroker:
 
     def kill(self) -> None:
         """End it at once, and wait until it is gone; raises OSError where it is not, or where that cannot be noted."""
-        if self.alive:
+        with contextlib.suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
         if not outages.is_over(self.entry.process, outages.GONE_SECONDS):
             raise OSError(f"{self.name} could not be killed")
@@ -113,7 +112,7 @@ class StandingBroker:
         noted.unlink(missing_ok=True)
         self.noted = None
 
-    def note(self, number: int | None) -> None:
+    def note(self, number: int) -> None:
         """Note that it is to be started again, or to go on, after this signal; raises OSError where that fails."""
         outage = NotedOutage(owner=identify(os.getpid()), entry=self.entry, command=self._command, signal=number)
         try:
@@ -144,14 +143,7 @@ class NotedDisk:
 
     def end(self, fault: DiskFault) -> None:
         """Undo it, and start the broker again; OSError where that is not possible."""
-        before = self.broker.entry
-        try:
-            self.disk.end(fault)
-        except OSError:
-            if self.broker.entry == before and self.broker.alive and fault.kind == DISK_FAILS:
-                # A write that failed at the last moment may still end it.
-                self.broker.note(None)
-            raise
+        self.disk.end(fault)
 
 
 def standing(bootstrap: str) -> list[StandingBroker]:

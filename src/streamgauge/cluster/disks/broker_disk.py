@@ -4,13 +4,15 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from streamgauge.cluster.disks.files import cut_tails, empty
-from streamgauge.cluster.disks.limits import lift_limit, limit_files
+from streamgauge.cluster.disks.limits import limit_files
 from streamgauge.cluster.disks.mounts import Mount
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
 from streamgauge.scenario.model.environment.faults.families import DISK_FAILS, LOSE_DATA, TRUNCATE_TAIL
+
+_GIVEN_UP: Final = "Stopping serving logs in dir"
 
 
 class Owner(Protocol):
@@ -69,15 +71,18 @@ class BrokerDisk:
         if fault.is_of_one_directory:
             self._mount(fault).tell(None)
         elif fault.kind == DISK_FAILS and self.owner.alive:
-            lift_limit(self.owner.pid)
-            self.owner.is_down_on_purpose = False
-            if len(self.directories) > 1:
-                # Some may have failed, and stay so as long as it lives.
-                self._kill()
-                self.owner.restart()
-            raise OSError("the broker did not end: it wrote to no file that had reached the limit")
+            is_ending = self._has_failed()
+            # One that has failed ends at any moment; of several directories, those that failed stay so while it lives.
+            self._kill()
+            self.owner.restart()
+            if not is_ending:
+                raise OSError("the broker did not end: it wrote to no file that had reached the limit")
         else:
             self.owner.restart()
+
+    def _has_failed(self) -> bool:
+        """Whether it says that it had to give a log directory up."""
+        return any(_GIVEN_UP in path.read_text(errors="replace") for path in self.logs if path.exists())
 
     def _kill(self) -> None:
         try:

@@ -17,21 +17,12 @@ def limit_files(pid: int, logs: Iterable[Path]) -> None:
     A write beyond that fails with "File too large".
     """
     largest = max((path.stat().st_size for path in logs if path.exists()), default=0)
-    _limit(pid, largest + HEADROOM_BYTES)
-
-
-def lift_limit(pid: int) -> None:
-    """Let it make files of any size again; OSError where that is impossible."""
-    _limit(pid, None)
-
-
-def _limit(pid: int, size: int | None) -> None:
     if sys.platform != "linux":
         raise OSError("the size of a process's files can be limited on Linux only")
     try:
         process = psutil.Process(pid)
         _, hard = process.rlimit(psutil.RLIMIT_FSIZE)
-        process.rlimit(psutil.RLIMIT_FSIZE, (hard if size is None else size, hard))
+        process.rlimit(psutil.RLIMIT_FSIZE, (largest + HEADROOM_BYTES, hard))
     except psutil.NoSuchProcess as error:
         raise ProcessLookupError("the broker is not running") from error
     except psutil.AccessDenied as error:
