@@ -181,6 +181,19 @@ def test_what_is_no_percentile_has_no_messages(written: Experiment) -> None:
     assert [(each["messages"], each["pooled"]) for each in rates] == [(None, None)] * 2
 
 
+def test_without_histograms_no_percentile_is_that_of_all_messages(spark: SparkSession, tmp_path: Path) -> None:
+    """What the runs say of themselves is kept."""
+    made = Experiment(tmp_path)
+    for path in made.folder.runs.glob("*/tables/latency_buckets.parquet"):
+        path.unlink()
+
+    write_gold(spark, made.folder, made.record)
+
+    variants = made.table("variants")
+    assert {(each["messages"], each["pooled"]) for each in variants} == {(None, None)}
+    assert all(each["median"] is not None for each in variants)
+
+
 def test_pairs_have_both_values_of_a_round(written: Experiment) -> None:
     values = counting(written)
     expected = {

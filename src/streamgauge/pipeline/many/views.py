@@ -1,18 +1,19 @@
 """Tables and events of runs as Spark SQL views: one of each kind, over all runs, with the run of each row."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.events import EVENTS
@@ -28,7 +29,8 @@ EVENTS_OF: Final = "events_"
 """How the names of views of recorded rows begin: some kinds are called as tables are."""
 RUN: Final = "run"
 """The column that tells the run of a row."""
-_FOLDER: Final = r"^(?:file:/*)?(/.*)/(?:tables|events)/"
+_FOLDER: Final = re.compile(r"(?:file:/*)?(/.*)/(?:tables|events)/")
+_FILE: Final = "_file"
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -120,22 +122,37 @@ def _frame(spark: SparkSession, runs: Sequence[NamedRun], experiments: Sequence[
     return with_run(spark, spark_schema(EVENTS[kind]), parts)
 
 
-def with_run(spark: SparkSession, schema: StructType, files: Mapping[NamedRun, Sequence[Path]]) -> DataFrame:
-    """The rows of these files of runs, those that are there, with the name of the run first."""
+def with_run(
+    spark: SparkSession,
+    schema: StructType,
+    files: Mapping[NamedRun, Sequence[Path]],
+    summed: Callable[[DataFrame, str], DataFrame] = lambda rows, _file: rows,
+) -> DataFrame:
+    """The rows of these files of runs, those that are there, with the name of the run first.
+
+    `summed` is given the rows with a column that names their file, and may leave fewer of each file.
+    """
     there = [(each, path) for each, paths in files.items() for path in paths if path.exists()]
     if not there:
-        return spark.createDataFrame([], StructType([StructField(RUN, StringType(), nullable=False), *schema.fields]))
-    rows = read_parquet(spark, schema, [path for _, path in there])
+        none = summed(spark.createDataFrame([], schema).withColumn(_FILE, F.lit("")), _FILE)
+        return none.select(F.lit("").alias(RUN), "*").drop(_FILE)
+    read = read_parquet(spark, schema, [path for _, path in there])
+    rows = summed(read.withColumn(_FILE, F.input_file_name()), _FILE)
     names = {each for each, _ in there}
     if len(names) == 1:
-        return rows.select(F.lit(next(iter(names)).name).alias(RUN), "*")
-    # Spark tells the file of a row as an address, in which a plus is a plus.
-    address = F.url_decode(F.regexp_replace(F.input_file_name(), r"\+", "%2B"))
-    folders = spark.createDataFrame(
-        [(place_of(each.folder.root), each.name) for each in names], f"_folder string, {RUN} string"
-    )
-    found = rows.select("*", F.regexp_extract(address, _FOLDER, 1).alias("_folder"))
-    return found.join(F.broadcast(folders), "_folder").select(RUN, *schema.names)
+        return rows.select(F.lit(next(iter(names)).name).alias(RUN), "*").drop(_FILE)
+    places = {place_of(each.folder.root): each.name for each in names}
+    # By file, since to find the run of each row costs more than to read them.
+    of_file = [(address, places[_folder_of(address)]) for address in read.inputFiles()]
+    known = spark.createDataFrame(of_file, f"{_FILE} string, {RUN} string")
+    return rows.join(F.broadcast(known), _FILE).select(RUN, *rows.drop(_FILE).columns)
+
+
+def _folder_of(address: str) -> str:
+    """The run folder of a file, whose address Spark tells with signs encoded; a plus is a plus in it."""
+    found = _FOLDER.match(unquote(address))
+    assert found, address
+    return found[1]
 
 
 def _of_experiments(spark: SparkSession, experiments: Sequence[Path], name: str) -> DataFrame:
