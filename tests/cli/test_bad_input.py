@@ -68,7 +68,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return run
 
 
-def refused(call: Call, *arguments: str, faults: int | None = 1) -> str:
+def refused(call: Call, *arguments: str, faults: int = 1) -> str:
     """The message with which a call is refused: so many faults, each on a line of its own, and nothing else."""
     before = sorted(Path().rglob("*"))
 
@@ -80,10 +80,9 @@ def refused(call: Call, *arguments: str, faults: int | None = 1) -> str:
     assert SECRET not in said.err
     assert all(each.isprintable() or each == "\n" for each in said.err)
     assert sorted(Path().rglob("*")) == before
-    if faults is not None:
-        assert all(line.startswith("error: ") for line in said.err.splitlines()), said.err
-        assert len(said.err.splitlines()) == faults, said.err
-        assert len(said.err) < 800 * faults
+    assert all(line.startswith("error: ") for line in said.err.splitlines()), said.err
+    assert len(said.err.splitlines()) == faults, said.err
+    assert len(said.err) < 800 * faults
     return said.err
 
 

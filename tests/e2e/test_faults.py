@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pytest
 from tests.e2e.conftest import Call
-from tests.e2e.harming import SOONER
+from tests.e2e.harming import SOONER, last_second
+from tests.e2e.test_soak_replicas import assert_faults
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.files import read_facts
@@ -78,7 +79,7 @@ load:
 consume: {{client: {{auto.commit.interval.ms: 1000}}}}
 lag: {{every: 200ms}}
 faults: {faults}
-phases: {{warmup: 1s, measure: {int(faults[-1]["at"].removesuffix("s")) + 14}s, drain: 60s}}
+phases: {{warmup: 1s, measure: {last_second(faults) + 14:.0f}s, drain: 60s}}
 """,
         encoding="utf-8",
     )
@@ -90,10 +91,8 @@ phases: {{warmup: 1s, measure: {int(faults[-1]["at"].removesuffix("s")) + 14}s, 
     folder = RunFolder(run)
     facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
     assert (facts.ending, facts.reasons) == ("finished", []), said
-    done = result.faults or []
-    assert [(each.kind, each.error) for each in done if each.error] == []
-    assert {each.kind for each in done} == {each["kind"] for each in faults}
-    assert len(result.scorecards or []) >= len(faults)
+    assert_faults(result, len(faults))
+    assert {each.kind for each in result.faults or []} == {each["kind"] for each in faults}
     delivery = result.delivery
     assert delivery.sent
     assert delivery.acked == delivery.sent

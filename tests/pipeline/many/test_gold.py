@@ -194,6 +194,18 @@ def test_without_histograms_no_percentile_is_that_of_all_messages(spark: SparkSe
     assert all(each["median"] is not None for each in variants)
 
 
+@pytest.mark.parametrize("text", ["{", "{}", '{"run": {"ending": "finished"}}'])
+def test_a_result_that_says_nothing_has_no_figures(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    """One that was cut off, or is of an older version."""
+    made = Experiment(tmp_path)
+    made.folder.runs.joinpath("run[0]+x", "result.json").write_text(text)
+
+    write_gold(spark, made.folder, made.record)
+
+    assert {each["run"] for each in made.table("metrics")} == {f"run[{place}]+x" for place in (1, 2, 3, 5, 6)}
+    assert len(made.table("runs")) == len(made.runs)
+
+
 def test_pairs_have_both_values_of_a_round(written: Experiment) -> None:
     values = counting(written)
     expected = {

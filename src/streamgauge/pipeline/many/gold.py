@@ -117,12 +117,14 @@ def _metrics(spark: SparkSession, runs: DataFrame, folders: Sequence[NamedRun]) 
 
 
 def _figures(run: NamedRun) -> Iterator[dict[str, Any]]:
-    """The figures of a run that finished, one by one."""
-    result = json.loads(run.folder.result.read_bytes())
-    if result["run"]["ending"] == "finished":
-        for metric, figure in result["trust"].items():
-            ends = {name: None if figure[name] is None else float(figure[name]) for name in ("value", "low", "high")}
-            yield {RUN: run.name, "metric": metric, "trust": figure["trust"], **ends}
+    """The figures of a run that finished, one by one; none of a result that cannot be read."""
+    try:
+        result = json.loads(run.folder.result.read_bytes())
+    except ValueError:
+        return
+    if result.get("run", {}).get("ending") == "finished":
+        for metric, figure in (result.get("trust") or {}).items():
+            yield {**figure, RUN: run.name, "metric": metric}
 
 
 def _counting(metrics: DataFrame) -> DataFrame:

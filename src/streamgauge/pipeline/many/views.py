@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -29,7 +29,6 @@ EVENTS_OF: Final = "events_"
 """How the names of views of recorded rows begin: some kinds are called as tables are."""
 RUN: Final = "run"
 """The column that tells the run of a row."""
-_FOLDER: Final = re.compile(r"(?:file:/*)?(/.*)/(?:tables|events)/")
 _FILE: Final = "_file"
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -141,18 +140,11 @@ def with_run(
     names = {each for each, _ in there}
     if len(names) == 1:
         return rows.select(F.lit(next(iter(names)).name).alias(RUN), "*").drop(_FILE)
-    places = {place_of(each.folder.root): each.name for each in names}
-    # By file, since to find the run of each row costs more than to read them.
-    of_file = [(address, places[_folder_of(address)]) for address in read.inputFiles()]
-    known = spark.createDataFrame(of_file, f"{_FILE} string, {RUN} string")
-    return rows.join(F.broadcast(known), _FILE).select(RUN, *rows.drop(_FILE).columns)
-
-
-def _folder_of(address: str) -> str:
-    """The run folder of a file, whose address Spark tells with signs encoded; a plus is a plus in it."""
-    found = _FOLDER.match(unquote(address))
-    assert found, address
-    return found[1]
+    # By file, since to find the run of each row costs more than to read them. Spark tells a file as an address.
+    of_file = {place_of(path): each.name for each, path in there}
+    known = [(address, of_file[unquote(urlparse(address).path)]) for address in read.inputFiles()]
+    runs = spark.createDataFrame(known, f"{_FILE} string, {RUN} string")
+    return rows.join(F.broadcast(runs), _FILE).select(RUN, *rows.drop(_FILE).columns)
 
 
 def _of_experiments(spark: SparkSession, experiments: Sequence[Path], name: str) -> DataFrame:
