@@ -84,6 +84,7 @@ def test_a_producer_counts_what_it_sent() -> None:
         "wire_bytes": 987,
         "requests": 42,
         "retries": 3,
+        "retried_messages": None,
         "tx_bytes": 987,
         "rx_bytes": 5,
         "tx_requests": 44,
@@ -106,7 +107,8 @@ def test_a_consumer_counts_what_it_received() -> None:
         "messages": 7, "message_bytes": 8, "wire_bytes": 4, "requests": 3, "throttle_ms": 0
     }  # fmt: skip
     assert [name for name, number in found.items() if number is None] == [
-        "rtt_us", "rtt_p99_us", "queue_us", "queue_messages", "queue_bytes", "batch_messages", "batch_bytes"
+        "retried_messages", "rtt_us", "rtt_p99_us",
+        "queue_us", "queue_messages", "queue_bytes", "batch_messages", "batch_bytes",
     ]  # fmt: skip
 
 
@@ -123,6 +125,31 @@ def test_counts_never_fall_where_a_broker_is_forgotten() -> None:
     ]
 
     assert [ledger.total(told)[:3] for told, _ in looks] == [total for _, total in looks]
+
+
+def test_what_was_put_into_requests_more_often_than_it_was_taken_was_retried() -> None:
+    """At least: as many as wait in the queue are hidden, and a later text tells; what was told stays."""
+    ledger = Ledger()
+    looks = [(0, 0, 0), (80, 100, 0), (103, 100, 3), (170, 200, 3), (204, 200, 4), (204, 200, 4)]
+
+    told = [numbers_of(text(txmsgs=put), "producer", ledger, taken) for put, taken, _ in looks]
+
+    assert [row["retried_messages"] for row in told] == [retried for *_, retried in looks]
+
+
+def test_how_many_were_taken_is_asked_when_the_client_tells() -> None:
+    """And not when its text is read."""
+    taken = [5, 4, 9]
+    statistics = Statistics("producer-0", "producer", lambda: taken.pop(0))
+    for number in range(3):
+        statistics.callback(text(number))
+
+    block, _ = statistics.rows()
+
+    assert np.asarray(block["messages"]).tolist() == [5, 5]
+    assert np.asarray(block["retried_messages"]).tolist() == [0, 0]
+    assert taken == []
+    assert np.asarray(Statistics("consumer-0", "consumer").rows()[0].get("retried_messages", [])).size == 0
 
 
 def test_the_rows_of_several_clients_are_one_block() -> None:

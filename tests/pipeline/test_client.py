@@ -22,6 +22,7 @@ def look(second: float, messages: int, worker: str = "producer-0", **changed: An
     row: Row = {"at_ns": round(second * SECOND), "worker": worker, "role": worker.partition("-")[0]}
     row |= {"messages": messages, "message_bytes": 100 * messages, "wire_bytes": 25 * messages, "retries": 0}
     row |= {"tx_bytes": 25 * messages, "rx_bytes": 5 * messages, "tx_requests": messages // 5}
+    row |= {"retried_messages": messages // 50 if "producer" in worker else None}
     row |= {"requests": messages // 10, "rtt_us": 2_000, "rtt_p99_us": 5_000, "throttle_ms": 0}
     sending = dict.fromkeys(("queue_us", "queue_messages", "queue_bytes", "batch_messages", "batch_bytes"), None)
     row |= sending | changed
@@ -60,6 +61,7 @@ def test_the_run_is_what_the_last_look_says() -> None:
         "tx_bytes": 50_000,
         "rx_bytes": 10_000,
         "tx_requests": 400,
+        "retried_messages": 40,
         "messages_per_request": 10.0,
         "batch_messages": 7.8,
         "batch_bytes": 460.0,
@@ -86,6 +88,7 @@ def test_the_measure_phase_is_what_lies_between_two_looks_within_it() -> None:
         "tx_bytes": 25_000,
         "rx_bytes": 5_000,
         "tx_requests": 200,
+        "retried_messages": 20,
         "messages_per_request": 10.0,
         "batch_messages": 10.5,
         "batch_bytes": 250.0,
@@ -99,13 +102,13 @@ def test_the_measure_phase_is_what_lies_between_two_looks_within_it() -> None:
 @pytest.mark.parametrize("scope", ["run", "measure"])
 def test_what_an_older_version_did_not_record_is_not_known(scope: str) -> None:
     """Of one client, and of all of its role together."""
-    older = dict.fromkeys(("tx_bytes", "rx_bytes", "tx_requests"))
+    older = dict.fromkeys(("tx_bytes", "rx_bytes", "tx_requests", "retried_messages"))
     looks = [look(6, 0), look(12, 300), look(7, 0, "producer-1", **older), look(14, 100, "producer-1", **older)]
 
     for worker in (None, "producer-1"):
         row = found(looks, scope, worker)
         assert row is not None
-        assert [row[name] for name in older] == [None] * 3
+        assert [row[name] for name in older] == [None] * 4
     assert (found(looks, scope, "producer-0") or {})["rx_bytes"] == 1_500
 
 
@@ -170,4 +173,5 @@ def test_each_client_is_told_between_two_looks() -> None:
     ]
     third = rows[3]
     assert (third["duration_ns"], third["batch_bytes"], third["queue_ms"]) == (3 * SECOND, 240, 2.0)
+    assert [row["retried_messages"] for row in rows] == [None, 10, 10, 10, 8]
     assert (third["rtt_ms"], third["rtt_p99_ms"]) == (3.0, 6.0)

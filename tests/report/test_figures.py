@@ -418,7 +418,7 @@ def failing(_facts: Row, tables: Tables) -> None:
     for row in tables["throughput"]:
         if row["scope"] == "window" and row["second"] == 4:
             row["failed"] = 30
-    tables["client"][0]["retries"] = 5
+    tables["client"][0] |= {"retries": 5, "retried_messages": 40}
 
 
 def test_errors_and_retries_are_drawn_where_there_are_some(make: Make) -> None:
@@ -426,7 +426,9 @@ def test_errors_and_retries_are_drawn_where_there_are_some(make: Make) -> None:
     figure = figure_of(make(failing), trouble.errors)
     assert figure.nothing_new is None
     values = {(row["series"], row["s"]): row["value"] for row in figure.data["errors"] if row["value"]}
-    assert values == {("failed or never sent", 4.0): 30, ("requests retried", 0.5): 5}
+    assert values == {
+        ("failed or never sent", 4.0): 30, ("requests retried", 0.5): 5, ("messages retried", 0.5): 40,
+    }  # fmt: skip
 
 
 def test_retries_of_a_consumer_and_of_the_producer_beside_it_are_added_up(make: Make) -> None:

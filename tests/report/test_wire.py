@@ -22,12 +22,13 @@ FACTS: Row = {
 }  # fmt: skip
 SENDING = ("batch_messages", "batch_bytes", "queue_ms")
 BOTH_WAYS = ("tx_bytes", "rx_bytes", "tx_requests")
+SOME = (*BOTH_WAYS, "retried_messages")
 
 
 def row(scope: str, role: str, worker: str | None, **changed: Any) -> Row:
     out: Row = {"scope": scope, "role": role, "worker": worker, "duration_ns": None, "messages": 1_000}
     out |= {"message_bytes": 100_000, "wire_bytes": 25_000, "ratio": 4.0, "requests": 50, "retries": 1}
-    out |= dict.fromkeys(BOTH_WAYS)
+    out |= dict.fromkeys(SOME)
     out |= {"messages_per_request": 20.0, "rtt_ms": 1.5, "rtt_p99_ms": 4.0, "throttle_ms": 0}
     out |= dict.fromkeys(SENDING, 7.0 if role == "producer" else None) | changed
     assert set(out) == set(WIRE.names)
@@ -97,6 +98,16 @@ def test_all_clients_together_are_told_for_each_message_that_was_sent() -> None:
 )
 def test_what_is_not_known_of_all_clients_is_not_told(rows: list[Row]) -> None:
     assert not {"bytes_per_message", "requests_per_message"} & set(section(rows))
+
+
+def test_messages_that_were_retried_are_told_where_a_client_can_tell() -> None:
+    rows = [
+        row("measure", role, None, retried_messages=retried) for role, retried in (("producer", 3), ("consumer", None))
+    ]
+    found = section(rows)
+
+    assert found["producers"]["retried_messages"] == 3
+    assert "retried_messages" not in found["consumers"]
 
 
 def test_a_measure_phase_that_was_too_short_leaves_the_run() -> None:

@@ -28,7 +28,7 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
         hold_producer=ConnectionsOfKind.model_construct(None, **figures, failed=0),
         reasons={"metadata": "none"},
     )
-    sent = WireOfRole.model_construct(ratio=3.625, messages_per_request=28.9)
+    sent = WireOfRole.model_construct(ratio=3.625, messages_per_request=28.9, retried_messages=1_234)
     wire = WireSection.model_construct(producers=sent, consumers=None)
 
     told = details.also(Result.model_construct(missing=[], connections=kinds, wire=wire))
@@ -36,7 +36,7 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
     assert told == {
         "Connections": "open 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, 2 failed; "
         "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
-        "Wire": "payload is 3.62 times the bytes on the wire, 28.9 messages a request",
+        "Wire": "payload is 3.62 times the bytes on the wire, 28.9 messages a request, 1,234 messages retried",
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final
 
 
@@ -43,13 +44,9 @@ def line(values: Sequence[float | None], cells: int, signs: Signs) -> str:
     """
     count = min(cells, len(values))
     places = [values[each * len(values) // count : (each + 1) * len(values) // count] for each in range(count)]
-    means = [_mean([value for value in place if value is not None]) for place in places]
+    means = [fmean(known) if (known := [each for each in place if each is not None]) else None for place in places]
     most = max((mean for mean in means if mean is not None), default=0.0)
     return "".join(GAP if mean is None else _level(mean / most if most else 0.0, signs) for mean in means)
-
-
-def _mean(known: Sequence[float]) -> float | None:
-    return sum(known) / len(known) if known else None
 
 
 def _level(share: float, signs: Signs) -> str:

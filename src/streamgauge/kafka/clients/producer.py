@@ -62,7 +62,7 @@ class KafkaProducer:
         self._heads: list[bytes] = []
         self._taken = 0
         self._told = 0
-        self._statistics = Statistics(spec.worker, "producer")
+        self._statistics = Statistics(spec.worker, "producer", lambda: self._taken)
         self._arrivals = Arrivals(monotonic_ns())
         self._delay = ThreadDelay()
         self._ready: list[tuple[int, int]] = []

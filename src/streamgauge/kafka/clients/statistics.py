@@ -1,9 +1,11 @@
 """What a client says of itself: librdkafka's statistics, read into rows of `client`.
 
-Meaning of the fields: librdkafka's `STATISTICS.md`, and measured where it is wrong: `txmsg_bytes` and `rxmsg_bytes` are
-bytes of keys and values before compression, without headers and framing; `tx_bytes` and `rx_bytes` are what went over
-the sockets. Brokers that ended are forgotten with what was counted of them, also in the totals `tx_bytes` and
-`rx_bytes`. The text grows with the partitions, to 0.8 MB for a thousand of them, so only what is needed is parsed.
+Meaning of the fields: librdkafka's `STATISTICS.md`, and measured where it is wrong: `txmsg_bytes` and `rxmsg_bytes`
+are bytes of keys and values before compression, without headers and framing; `tx_bytes` and `rx_bytes` are what went
+over the sockets. Brokers that ended are forgotten with what was counted of them, also in the totals `tx_bytes` and
+`rx_bytes`. `txretries` leaves out Produce requests, whose messages go into new requests: what is retried of a load is
+seen in `txmsgs` alone, which counts a message each time. The text grows with the partitions, to 0.8 MB for a thousand
+of them, so only what is needed is parsed.
 """
 
 import json
@@ -53,6 +55,7 @@ class Ledger:
     def __init__(self) -> None:
         self._last: Mapping[str, ClientCounts] = {}
         self._forgotten = ClientCounts()
+        self._most_retried = 0
 
     def total(self, told: Mapping[str, ClientCounts]) -> ClientCounts:
         """What was counted by now, of all brokers that it told of; one that was forgotten begins again at nothing."""
@@ -63,6 +66,14 @@ class Ledger:
         self._last = told
         return reduce(ClientCounts.plus, told.values(), self._forgotten)
 
+    def retried(self, put_into_requests: int, taken: int) -> int:
+        """Messages that were put into a request again, at least: more were put into requests than were taken.
+
+        What waits in the queue hides as many, and is told later.
+        """
+        self._most_retried = max(self._most_retried, put_into_requests - taken)
+        return self._most_retried
+
 
 class Statistics:
     """Collects what one client tells.
@@ -70,11 +81,13 @@ class Statistics:
     A look costs 60 us with 12 partitions and 0.2 ms with 100, once in two seconds and within the client's poll.
     """
 
-    def __init__(self, worker: str, role: Role) -> None:
+    def __init__(self, worker: str, role: Role, taken: Callable[[], int] | None = None) -> None:
+        """`taken` tells how many messages a producer has taken by now, where that is known."""
         self._worker = worker
         self._role = role
+        self._taken = taken
         self._told = 0
-        self._newest: str | None = None
+        self._newest: tuple[str, int | None] | None = None
         self._ledger = Ledger()
         self._looks: list[Numbers] = []
 
@@ -85,7 +98,7 @@ class Statistics:
 
     def callback(self, text: str) -> None:
         """Take what the client tells: runs within its poll."""
-        self._newest = text
+        self._newest = text, self._taken() if self._taken else None
         if self._told % EVERY == 0:
             self._look()
         self._told += 1
@@ -99,7 +112,8 @@ class Statistics:
 
     def _look(self) -> None:
         if self._newest is not None:
-            self._looks.append(numbers_of(self._newest, self._role, self._ledger))
+            text, taken = self._newest
+            self._looks.append(numbers_of(text, self._role, self._ledger, taken))
             self._newest = None
 
 
@@ -117,8 +131,11 @@ def _or_null(number: int | None) -> int:
     return NULL_INT64 if number is None else number
 
 
-def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
-    """The numbers of one row of `client` from one text of statistics; `ledger` knows the texts before."""
+def numbers_of(text: str, role: Role, ledger: Ledger, taken: int | None = None) -> Numbers:
+    """The numbers of one row of `client` from one text of statistics; `ledger` knows the texts before.
+
+    `taken` is how many messages the client had taken when it told this, where that is known.
+    """
     head = json.loads(text[: text.index('"brokers":')].rstrip(" ,") + "}")
     totals = json.loads("{" + text[text.rindex('"tx":') :])
     named = next(_objects(text, '"brokers":'))
@@ -144,6 +161,7 @@ def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
         "messages": totals[f"{way}msgs"],
         "message_bytes": totals[f"{way}msg_bytes"],
         **counted._asdict(),
+        "retried_messages": None if taken is None else ledger.retried(totals[f"{way}msgs"], taken),
         "rtt_us": _mean(rtt),
         "rtt_p99_us": max((window["p99"] for window in rtt if window["cnt"]), default=None),
         "throttle_ms": max((broker["throttle"]["max"] for broker in brokers), default=0),

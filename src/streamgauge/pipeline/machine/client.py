@@ -11,8 +11,8 @@ from streamgauge.pipeline.read.silver import Span
 
 _ROLES = ("producer", "consumer", "acknowledgements", "tracker-consumer", "tracker-producer")
 _COUNTERS = ("messages", "message_bytes", "wire_bytes", "requests", "retries")
-_BOTH_WAYS = ("tx_bytes", "rx_bytes", "tx_requests")
-"""Counters that older versions did not record."""
+_SOME = ("tx_bytes", "rx_bytes", "tx_requests", "retried_messages")
+"""Counters that older versions did not record, or not of every client."""
 _US_PER_MS = 1_000
 
 
@@ -61,13 +61,14 @@ def _by_worker(looks: Iterable[Row]) -> dict[tuple[str, str], Rows]:
 
 def _between(before: Row, after: Row, span: Span) -> Row:
     """What a client did between two looks; a counter that was set back counts from 0."""
-    counted = {name: after[name] - before[name] if after[name] >= before[name] else after[name] for name in _COUNTERS}
+    counted = {name: _since(before[name], after[name]) for name in _COUNTERS}
     return {
         "worker": after["worker"],
         "role": after["role"],
         "second": span.second(after["at_ns"]),
         "duration_ns": after["at_ns"] - before["at_ns"],
         **counted,
+        "retried_messages": _since(before["retried_messages"], after["retried_messages"]),
         "batch_messages": after["batch_messages"],
         "batch_bytes": after["batch_bytes"],
         "queue_ms": share(after["queue_us"], _US_PER_MS),
@@ -78,8 +79,14 @@ def _between(before: Row, after: Row, span: Span) -> Row:
     }
 
 
+def _since(before: int | None, after: int | None) -> int | None:
+    if before is None or after is None:
+        return None
+    return after - before if after >= before else after
+
+
 def _since_it_began(worker: str, looks: Sequence[Row]) -> _Part:
-    return _Part(worker, {name: looks[-1][name] for name in (*_COUNTERS, *_BOTH_WAYS)}, None, looks)
+    return _Part(worker, {name: looks[-1][name] for name in (*_COUNTERS, *_SOME)}, None, looks)
 
 
 def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
@@ -89,14 +96,14 @@ def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
         return None
     first, last = within[0], within[-1]
     counted = {name: last[name] - first[name] for name in _COUNTERS}
-    ways = {name: None if first[name] is None else last[name] - first[name] for name in _BOTH_WAYS}
-    return _Part(worker, {**counted, **ways}, last["at_ns"] - first["at_ns"], within[1:])
+    some = {name: None if first[name] is None else last[name] - first[name] for name in _SOME}
+    return _Part(worker, {**counted, **some}, last["at_ns"] - first["at_ns"], within[1:])
 
 
 def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> Row:
     """One row for some workers together; their means are means over all seconds that were looked at."""
     counted = {name: sum(part.counted[name] or 0 for part in parts) for name in _COUNTERS}
-    ways = {name: [part.counted[name] for part in parts] for name in _BOTH_WAYS}
+    some = {name: [part.counted[name] for part in parts] for name in _SOME}
     seconds = [look for part in parts for look in part.seconds]
     return {
         "scope": scope,
@@ -104,7 +111,7 @@ def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> R
         "worker": worker,
         "duration_ns": max((part.duration_ns for part in parts if part.duration_ns is not None), default=None),
         **counted,
-        **{name: None if None in each else sum(each) for name, each in ways.items()},
+        **{name: None if None in each else sum(each) for name, each in some.items()},
         "ratio": share(counted["message_bytes"], counted["wire_bytes"]),
         "messages_per_request": share(counted["messages"], counted["requests"]),
         "batch_messages": _mean(seconds, "batch_messages"),

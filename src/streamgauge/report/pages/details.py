@@ -99,8 +99,10 @@ def wire(result: Result) -> str:
         return ""
     messages = sent.messages_per_request
     each = f", {significant(messages)} messages a request" if messages is not None else ""
+    again = f", {whole(sent.retried_messages)} messages retried" if sent.retried_messages else ""
     share = percent(sent.ratio) if sent.ratio < 1 else f"{significant(sent.ratio)} times"
-    return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}{_of_all_clients(result)}"
+    told = f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}{again}"
+    return told + _of_all_clients(result)
 
 
 def _of_all_clients(result: Result) -> str:

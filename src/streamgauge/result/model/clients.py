@@ -65,7 +65,9 @@ class WireTraffic(Section):
     requests: Count
     """Produce requests of producers, Fetch requests of consumers."""
     retries: Count
-    """Requests that were retried."""
+    """Requests that were retried, without Produce requests, whose messages clients put into new ones."""
+    retried_messages: Count | None = None
+    """Producers: messages put into another Produce request again, at least; `messages` counts them each time."""
     tx_bytes: Count | None = None
     """Bytes of all requests, of every kind."""
     rx_bytes: Count | None = None

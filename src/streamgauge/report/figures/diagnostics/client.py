@@ -46,19 +46,18 @@ def requests(source: FigureSource) -> Figure:
     return _drawn(source, figure, "requests/s", lambda row: _per_second(row, "requests"), together=True)
 
 
-def retries(source: FigureSource) -> list[tuple[float, float | None]]:
-    """Requests that clients sent again, a second."""
+def retries(source: FigureSource, column: str) -> list[tuple[float, float | None]]:
+    """What clients sent again, a second: `retries` are requests, `retried_messages` messages of Produce requests."""
     looks = source.rows(CLIENT)
     grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
         return []
-    return list(
-        zip(grid.middles, summed(_of_workers(looks, grid, lambda row: _per_second(row, "retries"))), strict=True)
-    )
+    return list(zip(grid.middles, summed(_of_workers(looks, grid, lambda row: _per_second(row, column))), strict=True))
 
 
-def _per_second(row: Row, column: str) -> float:
-    return float(row[column] * NS_PER_SECOND / row["duration_ns"])
+def _per_second(row: Row, column: str) -> float | None:
+    count = row.get(column)
+    return None if count is None else float(count * NS_PER_SECOND / row["duration_ns"])
 
 
 def _drawn(source: FigureSource, figure: Figure, title: str, value: ValueOf, *, together: bool) -> Figure:

@@ -30,12 +30,13 @@ def errors(source: FigureSource) -> Figure:
     """Failed messages and retried requests by second."""
     name, title = "errors", "Errors and retries"
     about = "Messages that failed or were never sent, by the second in which that was reported or they were due; and "
-    about += "requests that clients sent again, from their own statistics."
+    about += "requests that clients sent again, and messages of Produce requests, from their own statistics."
     failed = [(float(row["s"]), row["errors"]) for row in source.timeline if row["s"] is not None]
     lines = present(
         [
             Line("failed or never sent", color_of("failed"), failed),
-            Line("requests retried", color_of("retried"), retries(source)),
+            Line("messages retried", color_of("sent"), retries(source, "retried_messages")),
+            Line("requests retried", color_of("retried"), retries(source, "retries")),
         ],
         source.span,
     )
