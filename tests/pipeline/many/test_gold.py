@@ -1,8 +1,9 @@
 """Gold tables of an experiment beside an oracle in plain Python: its runs counted one by one."""
 
 import json
+import re
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
 from streamgauge.domain.tables.schemas import TABLES
@@ -20,6 +23,8 @@ from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant
 from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.many.gold import write_gold
+from streamgauge.pipeline.many.histograms import pooled_counts
+from streamgauge.pipeline.many.views import NamedRun
 from streamgauge.pipeline.read.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
@@ -192,6 +197,42 @@ def test_without_histograms_no_percentile_is_that_of_all_messages(spark: SparkSe
     variants = made.table("variants")
     assert {(each["messages"], each["pooled"]) for each in variants} == {(None, None)}
     assert all(each["median"] is not None for each in variants)
+
+
+def test_a_histogram_of_other_columns_has_no_messages(tmp_path: Path) -> None:
+    """And one that is damaged is named."""
+    made = Experiment(tmp_path)
+    runs = [NamedRun(str(run.folder), RunFolder(made.folder.runs / str(run.folder))) for run in made.runs]
+    tables = [table for run in runs if (table := run.folder.table("latency_buckets")).exists()]
+    pools = {run.name: {"end_to_end_response": [number]} for number, run in enumerate(runs)}
+    pq.write_table(pa.table({"metric": ["x"]}), tables[0])
+    counts = pooled_counts(runs, pools)
+    assert sorted(counts.column("pool").unique().to_pylist()) == [
+        number for number, run in enumerate(runs) if run.folder.table("latency_buckets") in tables[1:]
+    ]
+
+    tables[1].write_bytes(b"PAR1")
+    with pytest.raises(AnalysisError, match=rf"^{re.escape(str(tables[1]))} cannot be read: "):
+        pooled_counts(runs, pools)
+
+
+def test_histograms_of_any_number_of_runs_are_added_up(tmp_path: Path) -> None:
+    """Also of more than are held at once; a run may be in several pools, and in none."""
+    made = Experiment(tmp_path)
+    folder = RunFolder(made.folder.runs / "run[0]+x")
+    runs = [NamedRun(f"run-{number}", folder) for number in range(120)]
+    pools = {run.name: {"end_to_end_response": [0, number % 2]} for number, run in enumerate(runs[1:])}
+
+    found = pooled_counts(runs, pools)
+
+    one: Counter[tuple[int, bool]] = Counter()
+    for row in made.buckets["run[0]+x"]:
+        if row["measured"] and row["second"] is not None and row["metric"] == "end_to_end_response":
+            one[row["bucket"], row["censored"]] += row["count"]
+    times = {0: 119 + 60, 1: 59}
+    expected = {(pool, *key): count * often for pool, often in times.items() for key, count in one.items()}
+    assert {(each["pool"], each["bucket"], each["censored"]): each["count"] for each in found.to_pylist()} == expected
+    assert pooled_counts(runs, {}).num_rows == 0
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"run": {"ending": "finished"}}'])

@@ -5,6 +5,7 @@ sum.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +17,18 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
-from pyspark.sql.types import IntegerType
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import SUB_BITS
 from streamgauge.domain.latency.percentiles import PERCENTILES
-from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.experiments.tables import EXPERIMENT_TABLES
-from streamgauge.pipeline.many.views import RUN, NamedRun, with_run
-from streamgauge.pipeline.read.schemas import arrow_schema, spark_schema
+from streamgauge.pipeline.many.histograms import pooled_counts
+from streamgauge.pipeline.many.views import RUN, NamedRun
+from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.spark.session import first_line
 from streamgauge.scenario.comparing import setting_text
 
@@ -39,8 +39,10 @@ _FIGURES: Final = pa.schema(
 )
 """What is read of each figure of a result.json."""
 _KEYS: Final = ("experiment", "variant")
-_POOL: Final = ("variant", "latency", "members_id")
-"""What the messages of several runs are added by."""
+_WANTED: Final = pa.schema(
+    [("variant", pa.string()), ("metric", pa.string()), ("rank", pa.int32()), ("pool", pa.int32())]
+)
+"""Percentiles, and of which pool they are taken."""
 _PERCENTILE: Final = r"^latency\.(.+)\.(response|service)\.(.+)_ms$"
 """The path of a percentile, with the name of its latency in `latency_buckets`."""
 
@@ -90,17 +92,19 @@ def _runs(spark: SparkSession, folder: ExperimentFolder, record: ExperimentRecor
         for place, run in enumerate(record.runs)
         if run.folder
     ]  # fmt: skip
-    schema = spark_schema(EXPERIMENT_TABLES["runs"]).add("_place", IntegerType()).add("_number", IntegerType())
-    return spark.createDataFrame(rows, schema)
+    schema = pa.schema([*arrow_schema(EXPERIMENT_TABLES["runs"]), ("_place", pa.int32()), ("_number", pa.int32())])
+    named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(named, schema))
 
 
 def _settings(spark: SparkSession, record: ExperimentRecord, paths: Sequence[str]) -> DataFrame:
     """The values of each variant as text, a column for each path; null where a variant does not set it."""
     rows = [
-        (each.name, *(setting_text(each.settings[path]) if path in each.settings else None for path in paths))
+        {"variant": each.name, **{path: setting_text(value) for path, value in each.settings.items()}}
         for each in record.variants
     ]
-    return spark.createDataFrame(rows, ", ".join(["variant string", *(f"`{path}` string" for path in paths)]))
+    schema = pa.schema([(name, pa.string()) for name in ("variant", *paths)])
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema))
 
 
 def _with_settings(frame: DataFrame, settings: DataFrame) -> DataFrame:
@@ -157,40 +161,34 @@ def _variants(metrics: DataFrame, pooled: DataFrame) -> DataFrame:
 def _pooled(spark: SparkSession, metrics: DataFrame, folders: Sequence[NamedRun]) -> DataFrame:
     """Percentiles of all measured messages of the runs whose figure counts, in ms, by variant and metric.
 
-    A rank that falls among messages that never arrived has no value.
+    Of one run a p50 may be believed and a p99 not, so each may be of other runs; those of the same runs are taken of
+    one sum, a pool. A rank that falls among messages that never arrived has no value.
     """
-    files = {each: [each.folder.table("latency_buckets")] for each in folders}
-    measured = with_run(spark, spark_schema(TABLES["latency_buckets"]), files, _summed)
-    wanted = _percentiles(metrics)
-    members = wanted.select(*_POOL, F.explode("members").alias(RUN)).distinct()
-    counts = (
-        measured.join(F.broadcast(members), [RUN, "latency"])
-        .groupBy(*_POOL, "bucket", "censored")
-        .agg(F.sum("count").alias("count"))
-    )
-    pool = Window.partitionBy(*_POOL)
+    numbers: dict[tuple[str, str, tuple[str, ...]], int] = {}
+    pools: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    wanted = []
+    for each in _percentiles(metrics).toArrow().to_pylist():
+        members = (each["variant"], each["latency"], tuple(each["members"]))
+        if members not in numbers:
+            numbers[members] = len(numbers)
+            for run in each["members"]:
+                pools[run][each["latency"]].append(numbers[members])
+        wanted.append({**each, "pool": numbers[members]})
+    counts = spark.createDataFrame(pooled_counts(folders, pools))
+    pool = Window.partitionBy("pool")
     arrived = (
         counts.withColumn("messages", F.sum("count").over(pool))
         .where("not censored")
         .withColumn("upto", F.sum("count").over(pool.orderBy("bucket")))
     )
     rank = F.greatest(F.lit(1), F.ceil(F.col("messages") * F.col("rank") / 10_000))
-    found = wanted.join(arrived, [*_POOL]).where((F.col("upto") >= rank) & (F.col("upto") - F.col("count") < rank))
+    ranks = spark.createDataFrame(pa.Table.from_pylist(wanted, _WANTED))
+    found = ranks.join(arrived, "pool").where((F.col("upto") >= rank) & (F.col("upto") - F.col("count") < rank))
     return found.select("variant", "metric", "messages", (_upper_edge_ns() / NS_PER_MS).alias("pooled"))
 
 
-def _summed(buckets: DataFrame, file: str) -> DataFrame:
-    """The measured messages of each file by latency and bucket: of all seconds together."""
-    measured = buckets.where("measured and second is not null").withColumnRenamed("metric", "latency")
-    return measured.groupBy(file, "latency", "bucket", "censored").agg(F.sum("count").alias("count"))
-
-
 def _percentiles(metrics: DataFrame) -> DataFrame:
-    """The percentiles of each variant with the runs of which they count.
-
-    Of one run a p50 may be believed and a p99 not, so each may be of other runs. Those of the same runs have the same
-    `members_id`, and are taken of one sum.
-    """
+    """The percentiles of each variant: their latency, their rank, and the runs of which they count."""
     name = F.regexp_extract("metric", _PERCENTILE, 3)
     latency = F.concat(
         F.regexp_extract("metric", _PERCENTILE, 1), F.lit("_"), F.regexp_extract("metric", _PERCENTILE, 2)
@@ -201,9 +199,7 @@ def _percentiles(metrics: DataFrame) -> DataFrame:
         .where(name.isin(*PERCENTILES))
         .groupBy("variant", "metric")
         .agg(F.array_sort(F.collect_set(RUN)).alias("members"))
-        .select(
-            "*", latency.alias("latency"), ranks[name].alias("rank"), F.sha1(F.to_json("members")).alias("members_id")
-        )
+        .select("*", latency.alias("latency"), ranks[name].cast("int").alias("rank"))
     )
 
 

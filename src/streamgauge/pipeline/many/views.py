@@ -1,7 +1,7 @@
 """Tables and events of runs as Spark SQL views: one of each kind, over all runs, with the run of each row."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,36 +115,26 @@ def _frame(spark: SparkSession, runs: Sequence[NamedRun], experiments: Sequence[
         return _of_experiments(spark, experiments, name)
     if name in TABLES:
         schema = spark_schema(TABLES[name])
-        return with_run(spark, schema, {each: [each.folder.table(name)] for each in runs})
+        return _with_run(spark, schema, {each: [each.folder.table(name)] for each in runs})
     kind = name.removeprefix(EVENTS_OF)
     parts = {each: [part.path for part in look(each.folder).parts[kind] if part.rows] for each in runs}
-    return with_run(spark, spark_schema(EVENTS[kind]), parts)
+    return _with_run(spark, spark_schema(EVENTS[kind]), parts)
 
 
-def with_run(
-    spark: SparkSession,
-    schema: StructType,
-    files: Mapping[NamedRun, Sequence[Path]],
-    summed: Callable[[DataFrame, str], DataFrame] = lambda rows, _file: rows,
-) -> DataFrame:
-    """The rows of these files of runs, those that are there, with the name of the run first.
-
-    `summed` is given the rows with a column that names their file, and may leave fewer of each file.
-    """
+def _with_run(spark: SparkSession, schema: StructType, files: Mapping[NamedRun, Sequence[Path]]) -> DataFrame:
+    """The rows of these files of runs, those that are there, with the name of the run first."""
     there = [(each, path) for each, paths in files.items() for path in paths if path.exists()]
     if not there:
-        none = summed(spark.createDataFrame([], schema).withColumn(_FILE, F.lit("")), _FILE)
-        return none.select(F.lit("").alias(RUN), "*").drop(_FILE)
-    read = read_parquet(spark, schema, [path for _, path in there])
-    rows = summed(read.withColumn(_FILE, F.input_file_name()), _FILE)
+        return spark.createDataFrame([], schema).select(F.lit("").alias(RUN), "*")
+    rows = read_parquet(spark, schema, [path for _, path in there])
     names = {each for each, _ in there}
     if len(names) == 1:
-        return rows.select(F.lit(next(iter(names)).name).alias(RUN), "*").drop(_FILE)
+        return rows.select(F.lit(next(iter(names)).name).alias(RUN), "*")
     # By file, since to find the run of each row costs more than to read them. Spark tells a file as an address.
     of_file = {place_of(path): each.name for each, path in there}
-    known = [(address, of_file[unquote(urlparse(address).path)]) for address in read.inputFiles()]
-    runs = spark.createDataFrame(known, f"{_FILE} string, {RUN} string")
-    return rows.join(F.broadcast(runs), _FILE).select(RUN, *rows.drop(_FILE).columns)
+    known = {address: of_file[unquote(urlparse(address).path)] for address in rows.inputFiles()}
+    runs = spark.createDataFrame(pa.table({_FILE: [*known], RUN: [*known.values()]}))
+    return rows.withColumn(_FILE, F.input_file_name()).join(F.broadcast(runs), _FILE).select(RUN, *schema.names)
 
 
 def _of_experiments(spark: SparkSession, experiments: Sequence[Path], name: str) -> DataFrame:
