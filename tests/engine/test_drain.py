@@ -3,12 +3,14 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.board import Cell, Cells, Slot, State
 from streamgauge.engine.fake import FakeOffsets
@@ -281,3 +283,49 @@ def test_a_group_of_which_nobody_lives_has_read_what_it_had_committed(
 
     assert drain.await_read(60 * SECOND) is read
     assert 10 * TICK <= now[0] < 2 * SECOND
+
+
+class Silent(FakeOffsets):
+    """Brokers that are not back yet: the first questions have no answer."""
+
+    unanswered = 0
+
+    def log_ends(self) -> list[int]:
+        self._answered()
+        return super().log_ends()
+
+    def committed(self, group: int) -> list[int | None]:
+        self._answered()
+        return super().committed(group)
+
+    def _answered(self) -> None:
+        if Silent.unanswered:
+            Silent.unanswered -= 1
+            raise BrokerError("log ends were not read")
+
+
+@pytest.mark.parametrize("redelivers", [False, True])
+@pytest.mark.parametrize("dead", [False, True])
+def test_brokers_that_a_fault_ended_may_come_back_during_the_drain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redelivers: bool, dead: bool
+) -> None:
+    """They are asked again until the limit, and in a run without faults once."""
+    monkeypatch.setattr(Silent, "unanswered", 20)
+
+    def happens(board: Cells, _offsets: FakeOffsets, _now_ns: int) -> None:
+        board.positions[0, 0] = 5
+
+    drain, _, now = settling(tmp_path, happens, tracked=False, redelivers=redelivers, dead=dead)
+    drain.offsets = Silent([5], commits=[[5], [5]])
+    with pytest.raises(BrokerError, match="log ends were not read"):
+        drain.await_read(60 * SECOND)
+    assert now[0] == 0
+
+    drain.plan = replace(drain.plan, faults=["a fault"])  # type: ignore[list-item]
+    assert drain.await_read(60 * SECOND)
+    assert 19 * TICK <= now[0] <= 3 * SECOND
+
+    Silent.unanswered = 1_000
+    with pytest.raises(BrokerError, match="log ends were not read"):
+        drain.await_read(now[0] + 4 * SECOND)
+    assert now[0] >= 4 * SECOND

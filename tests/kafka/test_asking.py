@@ -39,11 +39,15 @@ class Admin:
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_LEADER_EPOCH,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError._NOENT,
     ],
 )
 def test_a_client_that_knows_an_old_leader_looks_for_the_new_one(code: int) -> None:
-    """A broker that was killed comes back with another epoch, and the client would not ask for it by itself."""
+    """A broker that was killed comes back with another epoch, and the client would not ask for it by itself.
+
+    One that gave up the directory of a log leads it no longer, either.
+    """
     asker = Asker({"bootstrap.servers": "127.0.0.1:1"}, 1, 1)
     asker.admin = admin = Admin(code)
 

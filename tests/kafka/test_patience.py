@@ -21,6 +21,7 @@ TOO_FEW = "Unable to replicate the partition 3 time(s): The target replication f
     [
         (KafkaError.NOT_COORDINATOR, None, True),
         (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, None, True),
+        (KafkaError.KAFKA_STORAGE_ERROR, None, True),
         (KafkaError.INVALID_REPLICATION_FACTOR, FENCED, True),
         (KafkaError.INVALID_REPLICATION_FACTOR, TOO_FEW, False),
         (KafkaError.TOPIC_ALREADY_EXISTS, "the fenced one", False),

@@ -18,6 +18,8 @@ _PASSING: Final = frozenset(
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_LEADER_EPOCH,
+        # A broker gave up the directory of the log: another one becomes the leader.
+        KafkaError.KAFKA_STORAGE_ERROR,
         # No partition of those that are asked about has a leader: a broker that has just come back.
         KafkaError._NOENT,
         # Consumers that were closed a moment ago are still on their way out of the group.

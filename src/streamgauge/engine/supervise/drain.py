@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.board import Cell, Slot, State
 from streamgauge.engine.ports.clients import Offsets
 from streamgauge.engine.supervise.plan import Plan
@@ -16,6 +18,8 @@ STILL_NS: Final = 2 * NS_PER_SECOND
 """Without acknowledgements, what has not come to the logs in so long will not come."""
 SETTLED_NS: Final = NS_PER_SECOND
 """Trackers have read every marker by then, and what they sent again is in the logs."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -46,14 +50,16 @@ class Draining:
     def await_read(self, limit_ns: int) -> bool:
         """Whether every group read all that there was to read before the limit, and nothing is to be redelivered."""
         read = self._await_settled(limit_ns) if self.plan.redelivers else self._await_positions(limit_ns)
-        return read and self._left_nothing()
+        return read and self._asked(self._left_nothing, limit_ns)
 
     def _await_positions(self, limit_ns: int) -> bool:
         """Whether every group that lives read up to the log ends before the limit."""
         targets = self._targets(limit_ns)
-        while not (read := self.is_read(targets)) and self.now_ns() < limit_ns and self.goes_on():
+        while True:
+            read = self._asked(partial(self.is_read, targets), limit_ns)
+            if read or self.now_ns() >= limit_ns or not self.goes_on():
+                return read
             self.tick()
-        return read
 
     def _await_settled(self, limit_ns: int) -> bool:
         """Whether all that was read is acknowledged or dead before the limit, and has been for a while.
@@ -64,10 +70,10 @@ class Draining:
         targets, since_ns = self._targets(limit_ns), None
         while self.now_ns() < limit_ns and self.goes_on():
             now_ns = self.now_ns()
-            if self._has_open() or not self.is_read(targets):
+            if self._has_open() or not self._asked(partial(self.is_read, targets), limit_ns):
                 since_ns = None
             elif since_ns is None or now_ns - since_ns >= SETTLED_NS:
-                before, targets = targets, list(self.offsets.log_ends())
+                before, targets = targets, self._asked(self.offsets.log_ends, limit_ns)
                 if since_ns is not None and targets == list(before):
                     return True
                 since_ns = now_ns if targets == list(before) else None
@@ -111,14 +117,26 @@ class Draining:
         return bool(done.all())
 
     def _targets(self, limit_ns: int) -> Sequence[int]:
-        return self.final_ends(limit_ns) if self.plan.is_unacknowledged else self.offsets.log_ends()
+        if self.plan.is_unacknowledged:
+            return self.final_ends(limit_ns)
+        return self._asked(self.offsets.log_ends, limit_ns)
+
+    def _asked(self, ask: Callable[[], _T], limit_ns: int) -> _T:
+        """What the cluster answers; in a run with faults asked until the limit, as their brokers may yet come back."""
+        while True:
+            try:
+                return ask()
+            except BrokerError:
+                if not self.plan.faults or self.now_ns() >= limit_ns or not self.goes_on():
+                    raise
+            self.tick()
 
     def final_ends(self, limit_ns: int) -> Sequence[int]:
         """The log ends once they stand still: without acknowledgements, what was sent may still be on its way."""
-        ends, changed_ns = self.offsets.log_ends(), self.now_ns()
+        ends, changed_ns = self._asked(self.offsets.log_ends, limit_ns), self.now_ns()
         while self.now_ns() < min(limit_ns, changed_ns + STILL_NS) and self.goes_on():
             self.tick()
-            if (later := self.offsets.log_ends()) != ends:
+            if (later := self._asked(self.offsets.log_ends, limit_ns)) != ends:
                 ends, changed_ns = later, self.now_ns()
         return ends
 
