@@ -5,6 +5,7 @@ from benchmarks import (
     audit,
     backpressure,
     batches,
+    clusters,
     consume,
     engines,
     first_answer,
@@ -28,6 +29,7 @@ from benchmarks import (
 def main() -> None:
     for module in (
         first_answer,
+        clusters,
         pacing,
         schedule_delay,
         waking,
