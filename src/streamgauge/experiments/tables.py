@@ -30,7 +30,7 @@ EXPERIMENT_TABLES: Mapping[str, Schema] = MappingProxyType(
             ),
             Schema(
                 "metrics",
-                "The figures of the runs that finished, by run and metric.",
+                "Figures of the runs that finished by run and metric, those of `resources` and `wire` too.",
                 (
                     *_VARIANT,
                     must("round", _I32, "from 1 on"),
@@ -39,7 +39,7 @@ EXPERIMENT_TABLES: Mapping[str, Schema] = MappingProxyType(
                     must("value", _F64, "the figure"),
                     may("low", _F64, "low end of its interval"),
                     may("high", _F64, "high end of its interval"),
-                    must("trust", _STR, "`believed`, `bounded` or `not_believed`"),
+                    may("trust", _STR, "`believed`, `bounded` or `not_believed`; null for what nobody judges"),
                 ),
             ),
             Schema(

@@ -38,6 +38,9 @@ _FIGURES: Final = pa.schema(
     + [("trust", pa.string())]
 )
 """What is read of each figure of a result.json."""
+_USED: Final = ("resources", "wire")
+"""Sections of a result.json that say what a run used; no check judges their figures."""
+_NOT_BELIEVED: Final = "not_believed"
 _KEYS: Final = ("experiment", "variant")
 _WANTED: Final = pa.schema(
     [("variant", pa.string()), ("metric", pa.string()), ("rank", pa.int32()), ("pool", pa.int32())]
@@ -126,15 +129,32 @@ def _figures(run: NamedRun) -> Iterator[dict[str, Any]]:
         result = json.loads(run.folder.result.read_bytes())
     except ValueError:
         return
-    if result.get("run", {}).get("ending") == "finished":
-        for metric, figure in (result.get("trust") or {}).items():
-            yield {**figure, RUN: run.name, "metric": metric}
+    if result.get("run", {}).get("ending") != "finished":
+        return
+    trust = result.get("trust") or {}
+    for metric, figure in trust.items():
+        yield {**figure, RUN: run.name, "metric": metric}
+    # As comparisons have it: they do not depend on when messages are sent, and fall with all that the verdict judges.
+    judged = [trust[path] for path in result.get("verdict", {}).get("used", []) if path in trust] or [*trust.values()]
+    is_distrusted = bool(judged) and all(each["trust"] == _NOT_BELIEVED for each in judged)
+    for section in _USED:
+        for metric, value in _numbers(section, result.get(section)):
+            yield {RUN: run.name, "metric": metric, "value": value, "trust": _NOT_BELIEVED if is_distrusted else None}
+
+
+def _numbers(path: str, part: object) -> Iterator[tuple[str, float]]:
+    """The numbers of a part of a result with their paths; none of lists, which runs have of different lengths."""
+    if isinstance(part, dict):
+        for name, each in part.items():
+            yield from _numbers(f"{path}.{name}", each)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield path, float(part)
 
 
 def _counting(metrics: DataFrame) -> DataFrame:
-    """The figures that count: believed or bounded, and of a run that was repeated the last."""
+    """The figures that count: not disbelieved, and of a run that was repeated the last."""
     last = Window.partitionBy(*_KEYS, "round", "metric").orderBy(F.desc("_place"))
-    usable = metrics.where("trust <> 'not_believed'")
+    usable = metrics.where(F.coalesce("trust", F.lit("")) != _NOT_BELIEVED)
     return usable.withColumn("_rank", F.row_number().over(last)).where("_rank = 1").drop("_rank")
 
 
@@ -149,7 +169,7 @@ def _variants(metrics: DataFrame, pooled: DataFrame) -> DataFrame:
             F.max("value").alias("most"),
         )
     )
-    unbelieved = F.sum(F.when(F.col("trust") == "not_believed", 1).otherwise(0)).cast("int")
+    unbelieved = F.sum(F.when(F.col("trust") == _NOT_BELIEVED, 1).otherwise(0)).cast("int")
     all_runs = metrics.groupBy(*_KEYS, "metric", "_number").agg(unbelieved.alias("left_out"))
     return (
         all_runs.join(counting, [*_KEYS, "metric"], "left")
