@@ -10,16 +10,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
 from streamgauge.domain.errors import AnalysisError
+from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS, Sessions
 from streamgauge.pipeline.spark.settings import SMALL_ROWS, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
+from streamgauge.record.parts import write_parquet
 
 MIB = 1 << 20
 
@@ -99,6 +103,7 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
 ANALYSE = """
 import json, os, sys, tempfile
 from pathlib import Path
+from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 with SESSIONS.session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
@@ -162,6 +167,25 @@ def test_a_broadcast_of_a_few_rows_takes_little_memory(spark: SparkSession) -> N
 
 
 @pytest.mark.spark
+def test_files_of_a_log_are_known_to_hold_more_than_their_size(spark: SparkSession, tmp_path: Path) -> None:
+    """Else Spark would hold the log of a large run in memory, to look for a few messages in it."""
+    rows, rng = 4_000_000, np.random.default_rng(1)
+    partition, producer = rng.integers(0, 12, rows // 50).repeat(50), rng.integers(0, 2, rows)
+    offset, seq = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    for column, of, count in ((offset, partition, 12), (seq, producer, 2)):
+        for number in range(count):
+            column[of == number] = np.arange((of == number).sum())
+    path, place = tmp_path / "part-0.parquet", {"partition": partition, "offset": offset}
+    write_parquet(pa.table({**place, "producer": producer, "seq": seq}), path)
+
+    few = spark.createDataFrame(pa.table({"partition": [1], "offset": [3]}))
+    joined = few.join(read_parquet(spark, None, [path]), [*place], "leftsemi")
+
+    assert path.stat().st_size < 8 << 20
+    assert "Broadcast" not in joined._jdf.queryExecution().executedPlan().toString()
+
+
+@pytest.mark.spark
 def test_queries_that_have_ended_are_forgotten(spark: SparkSession) -> None:
     for _ in range(5):
         assert spark.range(3).count() == 3
@@ -181,6 +205,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
+from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])

@@ -44,6 +44,8 @@ _STANDING = (*PLACE, PRODUCER, SEQ)
 _PLACED = "partition is not null and offset is not null"
 _MARK = "xxhash64(seq, offset)"
 _SIDES = {"acked": 0, "stood": 1, "got": 2}
+BLOCK_BITS = 12
+"""Offsets are looked at by the block first: to sort all deliveries would take minutes where there are millions."""
 _NO_NUMBER, _NO_INT = "cast(null as bigint)", "cast(null as int)"
 
 
@@ -82,8 +84,11 @@ def told_by_log(
     acked = messages.where(f"error is null and {_PLACED}")
     got = None if deliveries is None else deliveries.where("sound")
     gone = some(keep(_gone(acked, got, groups if got is not None else (), log, keep)))
-    nowhere = messages.where(f"fate = {ACKED} and not ({_PLACED})").join(log.stood, [*STAMP], "leftanti")
-    found = [_truncated(nowhere.selectExpr(*_columns_of_messages()), groups)]
+    found = []
+    # The log is large, and seldom is there anything to look for: files say how many places of theirs are null.
+    if (nowhere := some(messages.where(f"fate = {ACKED} and not ({_PLACED})"))) is not None:
+        missing = nowhere.join(log.stood, [*STAMP], "leftanti")
+        found += [_truncated(missing.selectExpr(*_columns_of_messages()), groups)]
     if gone is not None:
         found += [_truncated(gone.where(f"group is null and fate = {ACKED}"), groups)]
     if gone is not None and got is not None:
@@ -91,9 +96,11 @@ def told_by_log(
     if gone is not None:
         found += [_conflicts(acked, got, groups, keep(gone.select(*PLACE).distinct()))]
     if classes is not None and deliveries is not None:
-        lost = classes.where(f"class = 'lost' and {_PLACED}").join(log.stood, [*_STANDING], "leftsemi")
-        standing = some(keep(lost))
-        found += [] if standing is None else [_skipped(standing, deliveries)]
+        lost = classes.where(f"class = 'lost' and {_PLACED}")
+        # What is lost is little beside the log, and can be held in memory to be looked for in it.
+        there = log.stood.join(lost.select(*_STANDING), [*_STANDING], "leftsemi")
+        standing = some(keep(lost.join(there, [*_STANDING], "leftsemi")))
+        found += [] if standing is None else [_skipped(standing, deliveries, keep)]
     return found
 
 
@@ -193,20 +200,15 @@ def _conflicts(acked: DataFrame, got: DataFrame | None, groups: Sequence[int], p
     return _finding(several, CONFLICTS)
 
 
-def _skipped(lost: DataFrame, deliveries: DataFrame) -> DataFrame:
+def _skipped(lost: DataFrame, deliveries: DataFrame, keep: Keep) -> DataFrame:
     """Polls that went on behind messages that stand and never came: that of the next delivery behind each of them."""
-    lanes = F.broadcast(lost.select(*LANE).distinct())
     nothing = (
         f"cast(null as struct<offset: bigint, {RECEIVED_NS}: bigint, consumer: int, poll: bigint, measured: boolean>)"
     )
     delivery = f"struct(offset, {RECEIVED_NS}, consumer, poll, (received_tick & 1) = 1 as measured)"
-    rows = deliveries.join(lanes, [*LANE], "leftsemi").selectExpr(*LANE, OFFSET, f"{delivery} as came")
-    rows = rows.union(lost.selectExpr(*LANE, OFFSET, f"{nothing} as came"))
-    # From the end of the log: what came last is what lies next behind. A delivery from the same offset does not.
-    order = f"partition by {', '.join(LANE)} order by offset desc, came is null desc, came desc {EARLIER}"
+    rows = _next_behind(lost, deliveries, keep).selectExpr(*LANE, OFFSET, f"{delivery} as came")
     return (
-        rows.selectExpr("*", f"last(came, true) over ({order}) as next")
-        .where("came is null and next is not null")
+        _behind(rows, lost, nothing)
         .groupBy(*LANE, "next.consumer", "next.poll")
         .agg(F.expr("min(next) as next"))
         .selectExpr(
@@ -215,3 +217,21 @@ def _skipped(lost: DataFrame, deliveries: DataFrame) -> DataFrame:
         )
         .transform(_finding, SKIPPED)
     )  # fmt: skip
+
+
+def _next_behind(lost: DataFrame, deliveries: DataFrame, keep: Keep) -> DataFrame:
+    """Deliveries of the blocks of offsets in which the next one behind each lost message is: few of all that came."""
+    lanes = F.broadcast(lost.select(*LANE).distinct())
+    rows = deliveries.join(lanes, [*LANE], "leftsemi").withColumn("block", F.expr(f"shiftright(offset, {BLOCK_BITS})"))
+    ends = rows.groupBy(*LANE, "block").agg(F.expr("max(offset) as offset"))
+    found = _behind(ends.selectExpr(*LANE, OFFSET, "block as came"), lost, _NO_NUMBER)
+    wanted = keep(found.selectExpr(*LANE, "next as block").distinct())
+    return rows.join(wanted, [*LANE, "block"], "leftsemi")
+
+
+def _behind(rows: DataFrame, lost: DataFrame, nothing: str) -> DataFrame:
+    """The lost messages with `next`: what `came` at the least offset behind each of them; without those at the end."""
+    both = rows.union(lost.selectExpr(*LANE, OFFSET, f"{nothing} as came"))
+    # From the end of the log: what came last is what lies next behind. A delivery from the same offset does not.
+    order = f"partition by {', '.join(LANE)} order by offset desc, came is null desc, came desc {EARLIER}"
+    return both.selectExpr("*", f"last(came, true) over ({order}) as next").where("came is null and next is not null")

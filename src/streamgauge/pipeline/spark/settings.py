@@ -37,6 +37,9 @@ COMMON: Mapping[str, str] = MappingProxyType(
         # Small scans keep the hash maps of an aggregation small, and its fast map has room for all of their keys.
         "spark.sql.files.maxPartitionBytes": "8m",
         "spark.sql.files.openCostInBytes": "0",
+        # Rows are a hundred times as large as their files: numbers that rise are packed to parts of a byte. Spark would
+        # take a log of millions of messages for small, and hold it in memory to join it.
+        "spark.sql.sources.fileCompressionFactor": "100",
         "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
         # An analysis has some 140 generated classes. Of its own choice Spark keeps 100, and compiles all of them again
         # for the next run that the same session analyses.
