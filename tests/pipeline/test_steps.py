@@ -133,16 +133,45 @@ def test_what_is_kept_is_worked_out_and_let_go_at_the_end_whatever_happens() -> 
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("cut", [False, True])
-def test_what_is_kept_is_worked_out_once(spark: SparkSession, cut: bool) -> None:
+@pytest.mark.parametrize(
+    ("small", "local", "most", "cut", "held"),
+    [
+        pytest.param(True, False, None, False, 1, id="on other machines"),
+        pytest.param(True, True, None, True, 1, id="few rows"),
+        pytest.param(False, True, None, True, 2, id="few rows of many"),
+        pytest.param(False, True, 3, False, 1, id="more than are written twice"),
+    ],
+)
+def test_what_is_kept_is_worked_out_once(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    small: bool,
+    local: bool,
+    most: int | None,
+    cut: bool,
+    held: int,
+) -> None:
     """Where it is cut, what is asked of it has nothing to do with how it was made; afterwards nothing is held."""
+    if most is not None:
+        monkeypatch.setattr("streamgauge.pipeline.steps.step.CUT_BYTES", most)
     context: Any = spark.sparkContext
     held_before = set(context._jsc.getPersistentRDDs())
     made = spark.range(3).selectExpr("id", "rand() as value")
-    with keeping(cut=cut) as keep:
+    with keeping(small=small, local=local) as keep:
         kept = keep(made)
         assert kept.collect() == kept.collect()
         assert ("rand" in kept._jdf.queryExecution().logical().toString()) == (not cut)
-        assert len(set(context._jsc.getPersistentRDDs()) - held_before) == 1
+        assert len(set(context._jsc.getPersistentRDDs()) - held_before) == held
 
     assert set(context._jsc.getPersistentRDDs()) == held_before
+
+
+@pytest.mark.spark
+def test_spark_knows_the_size_of_what_is_kept_of_many_rows(spark: SparkSession) -> None:
+    """It would take a join for as large as all pairs of its rows, and sort a log to look for three of them."""
+    pairs = spark.range(1_000).selectExpr("id % 7 as key").join(spark.range(1_000).selectExpr("id as key"), "key")
+    with keeping(local=True) as keep:
+        kept = keep(pairs.where("key < 3"))
+        found = spark.range(10).selectExpr("id as key").join(kept, "key", "leftsemi")
+        assert "BroadcastHashJoin" in found._jdf.queryExecution().executedPlan().toString()
+        assert sorted(row.key for row in found.collect()) == [0, 1, 2]

@@ -89,7 +89,7 @@ def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Sizing
 def _answers(
     spark: SparkSession, facts: RunFacts, bronze: Bronze, gc_logs: Mapping[str, Sequence[str]], size: Sizing
 ) -> Tables:
-    with keeping(cut=size.is_small and is_this_machine(spark.sparkContext.master)) as keep:
+    with keeping(small=size.is_small, local=is_this_machine(spark.sparkContext.master)) as keep:
         span = span_of(facts, bronze)
         inputs = Inputs(spark, facts, bronze, traits_of(facts, bronze), span, gc_logs, keep)
         return carry_out(STEPS, inputs, size.threads, spark.sparkContext.cancelAllJobs)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -78,29 +78,42 @@ def _tables(step: Step, given: Any) -> Tables:
     return {names[0]: given} if len(names) == 1 else {name: given[name] for name in names}
 
 
+CUT_BYTES: Final = 1 << 28
+"""The rows of a message in doubt have some 100 bytes: of those of whole runs there are more, of questions seldom."""
+
+
 @contextmanager
-def keeping(*, cut: bool = False) -> Iterator[Keep]:
+def keeping(*, small: bool = False, local: bool = False) -> Iterator[Keep]:
     """Works frames out and holds their rows on disk, until the end of the block.
 
-    With `cut`, what is asked of a frame begins at its rows: Spark no longer plans, with every question, all that led to
-    them. Where there are few rows that is most of the work. A block that is lost cannot be made again then, so it is
-    for sessions in one process.
+    In a `local` session, of one process, what is asked of a frame begins at its rows: Spark no longer plans, with every
+    question, all that led to them, which takes longer than to answer where frames are made of the same frames several
+    times. A block that is lost cannot be made again then. Of a `small` run that is done at once. Of another one Spark
+    is to know first how many bytes the rows are, by which it plans joins; more than `CUT_BYTES` are not written twice.
     """
     kept: list[Callable[[], object]] = []
 
+    def cut(frame: DataFrame, *, at_once: bool) -> DataFrame:
+        held = frame.localCheckpoint(eager=at_once, storageLevel=StorageLevel.DISK_ONLY)
+        kept.append(lambda: held._jdf.logicalPlan().rdd().unpersist(False))
+        return held
+
     def keep(frame: DataFrame) -> DataFrame:
-        if cut:
-            held = frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-            kept.append(lambda: held._jdf.logicalPlan().rdd().unpersist(False))
-            return held
+        if small and local:
+            return cut(frame, at_once=True)
         held = frame.persist(StorageLevel.DISK_ONLY)
         kept.append(held.unpersist)
-        # Counting makes Spark hold every row, and know how many bytes they are when it plans a join with them.
+        # Counting makes Spark hold every row, and know their size.
         held.count()
-        return held
+        return cut(held, at_once=False) if local and _bytes_of(held) <= CUT_BYTES else held
 
     try:
         yield keep
     finally:
         while kept:
             kept.pop()()
+
+
+def _bytes_of(frame: DataFrame) -> int:
+    """How many bytes Spark takes the rows of a frame for."""
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
