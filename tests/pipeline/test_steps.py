@@ -1,15 +1,21 @@
 """Steps begin in their order, get what they need, and give every table once; an error ends all of them."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from benchmarks.synthetic import Plan, make
 from pyspark.sql import SparkSession
 
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.delivery import DELIVERY
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.metrics import expressions
+from streamgauge.pipeline.run import analyse
+from streamgauge.pipeline.spark.settings import Sizing
 from streamgauge.pipeline.steps.plan import STEPS
 from streamgauge.pipeline.steps.step import Inputs, Step, carry_out, keeping
 
@@ -175,3 +181,19 @@ def test_spark_knows_the_size_of_what_is_kept_of_many_rows(spark: SparkSession) 
         found = spark.range(10).selectExpr("id as key").join(kept, "key", "leftsemi")
         assert "BroadcastHashJoin" in found._jdf.queryExecution().executedPlan().toString()
         assert sorted(row.key for row in found.collect()) == [0, 1, 2]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_large_analysis_answers_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They hold frames in different ways. Of every class of messages there are some in this run."""
+    folder = RunFolder(tmp_path)
+    make(folder, Plan(20_000, sticky=200, planted=True))
+    found = []
+    for is_small in (True, False):
+        monkeypatch.setattr(Sizing, "is_small", is_small)
+        analyse(folder)
+        found.append({name: pq.read_table(folder.table(name)).to_pylist() for name in ("delivery", "problem_counts")})
+
+    assert found[0] == found[1]
+    assert found[0]["problem_counts"]
