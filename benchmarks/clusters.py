@@ -14,13 +14,12 @@ from typing import Final, NamedTuple
 import confluent_kafka as ck
 import psutil
 
-from benchmarks.common import heading, idle_share, spread
+from benchmarks.common import heading, idle_share, need_archives, spread
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.java import find_java
-from streamgauge.runs.archives import make
 
 TOPIC: Final = "streamgauge-bench-clusters"
 PARTITIONS: Final = 6
@@ -46,8 +45,7 @@ def main() -> None:
     options.add_argument("--brokers", type=int, nargs="+", default=[1, 3])
     chosen = options.parse_args()
     heading("Clusters of our own: start and memory")
-    if not make(find_java(os.environ), lambda _text: None):
-        raise SystemExit("the archives of Java classes cannot be made; see `streamgauge doctor --prepare`")
+    need_archives()
     print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
     costs: dict[int, list[_Cost]] = {brokers: [] for brokers in chosen.brokers}
     for _ in range(chosen.rounds):

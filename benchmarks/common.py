@@ -28,6 +28,7 @@ from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import machine, read_facts, versions
 from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
+from streamgauge.runs.archives import make as make_archives
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
@@ -50,6 +51,12 @@ def heading(title: str) -> None:
     memory = facts["memory_bytes"] / 2**30
     print(f"Machine: {facts['processor']}, {facts['usable_cores']} cores, {memory:.0f} GiB, {facts['system']}  ")
     print(f"Versions: {', '.join(f'{name} {version}' for name, version in versions().items())}\n")
+
+
+def need_archives() -> None:
+    """Make the archives of Java classes, if there are none; ends the benchmark where they cannot be made."""
+    if not make_archives(find_java(os.environ), lambda _text: None):
+        raise SystemExit("the archives of Java classes cannot be made; see `streamgauge doctor --prepare`")
 
 
 def _module() -> str:

@@ -9,12 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import demo, heading, idle_share, spread
+from benchmarks.common import demo, heading, idle_share, need_archives, spread
 from streamgauge.cluster.embedded import start_cluster
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import read_facts
-from streamgauge.runs.archives import make
 
 _PARTS: Final = (
     "until the load starts",
@@ -30,8 +29,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
     heading("First answer: start of the broker, and the run of `make demo`")
-    if not make(find_java(os.environ), lambda _text: None):
-        raise SystemExit("the archives of Java classes cannot be made; see `streamgauge doctor --prepare`")
+    need_archives()
     print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
     starts = [_broker_start() for _ in range(chosen.rounds)]
     runs = [_demo() for _ in range(chosen.rounds)]

@@ -149,7 +149,10 @@ def test_how_many_were_taken_is_asked_when_the_client_tells() -> None:
     assert np.asarray(block["messages"]).tolist() == [5, 5]
     assert np.asarray(block["retried_messages"]).tolist() == [0, 0]
     assert taken == []
-    assert np.asarray(Statistics("consumer-0", "consumer").rows()[0].get("retried_messages", [])).size == 0
+
+    consumer = Statistics("consumer-0", "consumer")
+    consumer.callback(text(0))
+    assert np.asarray(consumer.rows()[0]["retried_messages"]).tolist() == [NULL_INT64]
 
 
 def test_the_rows_of_several_clients_are_one_block() -> None:

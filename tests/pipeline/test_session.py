@@ -103,7 +103,6 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
 ANALYSE = """
 import json, os, sys, tempfile
 from pathlib import Path
-from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 with SESSIONS.session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
@@ -205,7 +204,6 @@ KILLED = """
 import sys
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])

@@ -36,13 +36,14 @@ def apart_from_policy(scenario: Mapping[str, Any]) -> tuple[str, str]:
 
 def settings_of(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a scenario by their paths (`load.client.acks`), without what may differ and mean nothing."""
-    return dict(_flat(_nameless(scenario), ""))
+    return dict(flat(_nameless(scenario), ""))
 
 
-def _flat(part: Any, path: str) -> Iterator[tuple[str, Any]]:
+def flat(part: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The values below a part of a document with their paths, which begin with `path`; a list is a value."""
     if isinstance(part, Mapping) and part:
         for key, value in part.items():
-            yield from _flat(value, f"{path}.{key}" if path else str(key))
+            yield from flat(value, f"{path}.{key}" if path else str(key))
     else:
         yield path, part
 

@@ -11,7 +11,7 @@ from streamgauge.pipeline.read.silver import Span
 
 _ROLES = ("producer", "consumer", "acknowledgements", "tracker-consumer", "tracker-producer")
 _COUNTERS = ("messages", "message_bytes", "wire_bytes", "requests", "retries")
-_SOME = ("tx_bytes", "rx_bytes", "tx_requests", "retried_messages")
+_OPTIONAL = ("tx_bytes", "rx_bytes", "tx_requests", "retried_messages")
 """Counters that older versions did not record, or not of every client."""
 _US_PER_MS = 1_000
 
@@ -86,7 +86,7 @@ def _since(before: int | None, after: int | None) -> int | None:
 
 
 def _since_it_began(worker: str, looks: Sequence[Row]) -> _Part:
-    return _Part(worker, {name: looks[-1][name] for name in (*_COUNTERS, *_SOME)}, None, looks)
+    return _Part(worker, {name: looks[-1][name] for name in (*_COUNTERS, *_OPTIONAL)}, None, looks)
 
 
 def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
@@ -96,14 +96,14 @@ def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
         return None
     first, last = within[0], within[-1]
     counted = {name: last[name] - first[name] for name in _COUNTERS}
-    some = {name: None if first[name] is None else last[name] - first[name] for name in _SOME}
-    return _Part(worker, {**counted, **some}, last["at_ns"] - first["at_ns"], within[1:])
+    optional = {name: None if first[name] is None else last[name] - first[name] for name in _OPTIONAL}
+    return _Part(worker, {**counted, **optional}, last["at_ns"] - first["at_ns"], within[1:])
 
 
 def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> Row:
     """One row for some workers together; their means are means over all seconds that were looked at."""
     counted = {name: sum(part.counted[name] or 0 for part in parts) for name in _COUNTERS}
-    some = {name: [part.counted[name] for part in parts] for name in _SOME}
+    optional = {name: [part.counted[name] for part in parts] for name in _OPTIONAL}
     seconds = [look for part in parts for look in part.seconds]
     return {
         "scope": scope,
@@ -111,7 +111,7 @@ def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> R
         "worker": worker,
         "duration_ns": max((part.duration_ns for part in parts if part.duration_ns is not None), default=None),
         **counted,
-        **{name: None if None in each else sum(each) for name, each in some.items()},
+        **{name: None if None in each else sum(each) for name, each in optional.items()},
         "ratio": share(counted["message_bytes"], counted["wire_bytes"]),
         "messages_per_request": share(counted["messages"], counted["requests"]),
         "batch_messages": _mean(seconds, "batch_messages"),

@@ -30,7 +30,8 @@ from streamgauge.pipeline.many.histograms import pooled_counts
 from streamgauge.pipeline.many.views import RUN, NamedRun
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.spark.session import first_line
-from streamgauge.scenario.comparing import setting_text
+from streamgauge.scenario.comparing import flat, setting_text
+from streamgauge.verdict.trust.parts import is_nothing_believed
 
 _FIGURES: Final = pa.schema(
     [(RUN, pa.string()), ("metric", pa.string())]
@@ -135,20 +136,12 @@ def _figures(run: NamedRun) -> Iterator[dict[str, Any]]:
     for metric, figure in trust.items():
         yield {**figure, RUN: run.name, "metric": metric}
     # As comparisons have it: they do not depend on when messages are sent, and fall with all that the verdict judges.
-    judged = [trust[path] for path in result.get("verdict", {}).get("used", []) if path in trust] or [*trust.values()]
-    is_distrusted = bool(judged) and all(each["trust"] == _NOT_BELIEVED for each in judged)
-    for section in _USED:
-        for metric, value in _numbers(section, result.get(section)):
-            yield {RUN: run.name, "metric": metric, "value": value, "trust": _NOT_BELIEVED if is_distrusted else None}
-
-
-def _numbers(path: str, part: object) -> Iterator[tuple[str, float]]:
-    """The numbers of a part of a result with their paths; none of lists, which runs have of different lengths."""
-    if isinstance(part, dict):
-        for name, each in part.items():
-            yield from _numbers(f"{path}.{name}", each)
-    elif isinstance(part, int | float) and not isinstance(part, bool):
-        yield path, float(part)
+    trusts = {path: figure["trust"] for path, figure in trust.items()}
+    distrust = _NOT_BELIEVED if is_nothing_believed(trusts, result.get("verdict", {}).get("used", [])) else None
+    for metric, value in (each for section in _USED for each in flat(result.get(section), section)):
+        # No list: runs have them of different lengths.
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield {RUN: run.name, "metric": metric, "value": float(value), "trust": distrust}
 
 
 def _counting(metrics: DataFrame) -> DataFrame:

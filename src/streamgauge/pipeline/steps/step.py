@@ -21,6 +21,9 @@ from streamgauge.pipeline.read.traits import RunTraits
 
 Tables = dict[str, pa.Table | Rows]
 
+CUT_BYTES: Final = 1 << 28
+"""How much of what is held may be written a second time: findings seldom have more, whole runs have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -76,10 +79,6 @@ def carry_out(steps: Iterable[Step], inputs: Inputs, threads: int, cancel: Calla
 def _tables(step: Step, given: Any) -> Tables:
     names = [schema.name for schema in step.tables]
     return {names[0]: given} if len(names) == 1 else {name: given[name] for name in names}
-
-
-CUT_BYTES: Final = 1 << 28
-"""The rows of a message in doubt have some 100 bytes: of those of whole runs there are more, of questions seldom."""
 
 
 @contextmanager

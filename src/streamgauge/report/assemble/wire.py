@@ -19,7 +19,7 @@ _ROLES: Final = {
 }
 """Of each role that result.json has, how rows call it."""
 _OF_PRODUCERS: Final = ("batch_messages", "batch_bytes", "queue_ms")
-_SOME: Final = ("tx_bytes", "rx_bytes", "tx_requests", "retried_messages")
+_OPTIONAL: Final = ("tx_bytes", "rx_bytes", "tx_requests", "retried_messages")
 """What older versions did not record, or not of every client."""
 _WHY: Final = {
     "ratio": "no network traffic",
@@ -69,7 +69,7 @@ def _of_role(run: Evidence, role: str) -> WireOfRole | None:
 
 def _known(row: Row) -> Values:
     """What clients of the role can tell: consumers have no batches."""
-    absent = {name for name in _SOME if row.get(name) is None}
+    absent = {name for name in _OPTIONAL if row.get(name) is None}
     if row["role"] in {"consumer", "tracker-consumer"}:
         absent.update(_OF_PRODUCERS)
     return {name: row[name] for name in (*WireTraffic.model_fields, "scope", "worker") if name not in absent}

@@ -15,6 +15,7 @@ from streamgauge.statistics import limits
 from streamgauge.statistics.comparison import Comparison, RunFigure, RunOrder, Variant, compared
 from streamgauge.statistics.summary import OfRuns, summary
 from streamgauge.statistics.words import sentence
+from streamgauge.verdict.trust.parts import is_nothing_believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +222,7 @@ def figure_of(result: Result, path: str) -> FigureTrust | float | None:
 
 
 def _is_wholly_distrusted(result: Result) -> bool:
-    judged = [result.trust[path] for path in result.verdict.used if path in result.trust] or [*result.trust.values()]
-    return bool(judged) and all(each.trust == "not_believed" for each in judged)
+    return is_nothing_believed({path: each.trust for path, each in result.trust.items()}, result.verdict.used)
 
 
 def answer(

@@ -48,6 +48,15 @@ def used(figures: Mapping[str, FigureTrust], named: Iterable[str], judge_by: Seq
     return [path for path in figures if path in wanted]
 
 
+def is_nothing_believed(trusts: Mapping[str, str], used: Iterable[str]) -> bool:
+    """Whether none of the figures is believed or bounded: of those that the verdict is about, or else of all.
+
+    `trusts` has the trust of each figure by its path.
+    """
+    judged = [trusts[path] for path in used if path in trusts] or [*trusts.values()]
+    return bool(judged) and all(each == "not_believed" for each in judged)
+
+
 def state(figures: Mapping[str, FigureTrust], used: Sequence[str], judge_by: Sequence[str] = ()) -> State:
     """What may be believed of a run: all, all that is used, or not even that.
 
