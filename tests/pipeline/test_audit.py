@@ -35,6 +35,7 @@ from streamgauge.pipeline.audit import accounts, unsettled
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings
 from streamgauge.pipeline.audit.ends import judgement
 from streamgauge.pipeline.audit.ends import remains as spark_remains
+from streamgauge.pipeline.audit.judging import in_doubt
 from streamgauge.pipeline.audit.repeats import repeats
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.run import analyse
@@ -54,17 +55,8 @@ def found_by_spark(
     lag = [row for history in all_of_them for row in lag_of(history, reads)]
     left = spark_remains(spark, deliveries, lag, dead) if dead else None
     judged = judgement(spark, reached(lag, GROUPS, left))
-    return findings(
-        held(messages),
-        deliveries,
-        GROUPS,
-        judged,
-        held,
-        all_sound=all_sound,
-        transactional=True,
-        unsettled=True,
-        reads=reads,
-    )
+    rows = in_doubt(held(messages), deliveries, GROUPS, held, all_sound=all_sound, unsettled=True, reads=reads)
+    return findings(rows, deliveries, judged, transactional=True)
 
 
 def expected_counts(said: Audit, *, measured: bool) -> Counter[str]:

@@ -19,7 +19,7 @@ from streamgauge.delivery.log import BY_LOG, LEDGER_CLASSES, Log, Reread, Transa
 from streamgauge.delivery.rows import Sent, Stood
 from streamgauge.pipeline.audit.audit import findings
 from streamgauge.pipeline.audit.ends import Judgement, judgement
-from streamgauge.pipeline.audit.judging import beside
+from streamgauge.pipeline.audit.judging import beside, in_doubt
 from streamgauge.pipeline.audit.log import ReadLog, read_log
 from streamgauge.pipeline.audit.reads import endings
 
@@ -93,19 +93,22 @@ def found_by_spark(
     # Rows of a frame that is made here stand in every plan that is made of it: tens of thousands slow Spark down.
     judged = judgement(spark, reached([row for each in several for row in each.lag], GROUPS, None))
     judged = Judgement(held(judged.ends), held(judged.topics))
-    messages = held(messages)
-    audited = findings(
-        messages, deliveries, GROUPS, judged, held,
-        all_sound=all_sound, transactional=True, unsettled=True,
-    )  # fmt: skip
     standing = frame(spark, "appended", (row for each in several for row in each.standing), folder)
     log = read_log(spark, [row for each in several for row in each.reread], standing) if with_log else None
+    log = log and ReadLog(log.stood, held(log.starts))
+    rows = in_doubt(
+        held(messages),
+        deliveries,
+        GROUPS,
+        held,
+        all_sound=all_sound,
+        unsettled=True,
+        stood=None if log is None else log.stood,
+    )
+    audited = findings(rows, deliveries, judged, transactional=True)
     ended = endings(spark, transactions(several))
-    more = beside(
-        messages, deliveries, GROUPS, None if audited is None else audited.classes,
-        log and ReadLog(log.stood, held(log.starts)), ended and held(ended), held,
-        transactional=True,
-    )  # fmt: skip
+    classes = None if audited is None else audited.classes
+    more = beside(rows, deliveries, classes, log, ended and held(ended), transactional=True)
     found: dict[tuple[int, int], Found] = {}
     for row in () if more is None else more.collect():
         key = tuple(row[name] for name in ("class", "producer", "seq", "partition", "offset", "measured"))

@@ -19,6 +19,7 @@ from streamgauge.domain.events import ABORTED, EVENTS
 from streamgauge.pipeline.audit import audit, source, unsettled
 from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.audit.ends import judgement, remains
+from streamgauge.pipeline.audit.judging import in_doubt
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED, SUBSET
@@ -57,18 +58,20 @@ def found_by_spark(
     messages = held(silver.messages(sent, MEASURE, ended))
     of_groups = [row for row in run.lag if row.topic == SINK]
     left = remains(spark, deliveries, of_groups, dead) if dead else None
-    found = audit.findings(
+    deliveries = held(deliveries)
+    appended = frame(spark, "appended", run.appended) if read else None
+    rows = in_doubt(
         messages,
-        held(deliveries),
+        deliveries,
         GROUPS,
-        judgement(spark, reached(run.lag, GROUPS, left, run.pipeline)),
         held,
         all_sound=all_sound,
-        transactional=True,
         unsettled=run.troubled,
         pipeline=run.pipeline,
-        appended=frame(spark, "appended", run.appended) if read else None,
+        appended=appended,
     )
+    judged = judgement(spark, reached(run.lag, GROUPS, left, run.pipeline))
+    found = audit.findings(rows, deliveries, judged, transactional=True, pipeline=run.pipeline, appended=appended)
     assert found is not None
     return found
 

@@ -59,14 +59,13 @@ def class_counts(classes: DataFrame) -> DataFrame:
     )
 
 
-def by_second(classes: DataFrame, measure: MeasureSpan) -> DataFrame:
+def by_second(classes: DataFrame, measure: MeasureSpan) -> list[Row]:
     """Rows of `problem_counts`: all findings, by class, place and the second that their messages were due in."""
     second = f"cast(floor((coalesce({DUE_NS}, {SENT_NS}) - {measure.from_ns}L) / {NS_PER_SECOND}D) as int)"
-    return (
-        classes.where("class != 'delivered_once'")
-        .groupBy(F.expr(_SHOWN).alias(CLASS), GROUP, TOPIC, PARTITION, F.expr(second).alias("second"))
-        .agg(F.expr("count(*) as count"))
-    )
+    key = (F.expr(_SHOWN).alias(CLASS), GROUP, TOPIC, PARTITION, F.expr(second).alias("second"))
+    counts = classes.where("class != 'delivered_once'").groupBy(*key).agg(F.expr("count(*) as count")).toArrow()
+    rows: list[Row] = counts.sort_by([(name, "ascending") for name in counts.column_names]).to_pylist()
+    return rows
 
 
 def problems(classes: DataFrame) -> DataFrame:

@@ -9,7 +9,7 @@ Through a pipeline a message may stand in any partition of the sink, so words ha
 order: for that every delivery is put beside its message.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -21,17 +21,7 @@ from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit import source
 from streamgauge.pipeline.audit.ends import Judgement
-from streamgauge.pipeline.audit.words import (
-    EARLIER,
-    MEASURED,
-    for_each,
-    of_words,
-    owned_words,
-    sound_of_words,
-    suspects,
-    unsettled_words,
-    with_more,
-)
+from streamgauge.pipeline.audit.words import EARLIER, MEASURED, InDoubt, Keep, for_each, sound_of_words
 from streamgauge.pipeline.columns import (
     DELIVERY,
     DUE_NS,
@@ -42,7 +32,6 @@ from streamgauge.pipeline.columns import (
     MESSAGE,
     OFFSET,
     PARTITION,
-    PLACE,
     PRODUCER,
     SENT_NS,
     SEQ,
@@ -50,9 +39,6 @@ from streamgauge.pipeline.columns import (
     TOPIC,
 )
 from streamgauge.pipeline.read.silver import ABORTED, UNDECIDED
-
-Keep = Callable[[DataFrame], DataFrame]
-"""Works a frame out once and holds the rows; what it returns tells Spark how large it is."""
 
 UNREPORTED, UNREPORTED_RECEIVED = "unreported", "fate_unknown_received"
 """Classes of messages of unknown fate: of those that did not come, which are unknown and not censored, and of those
@@ -77,48 +63,34 @@ class Findings:
 
 
 def findings(
-    messages: DataFrame,
+    rows: InDoubt,
     deliveries: DataFrame,
-    groups: Sequence[int],
     judgement: Judgement,
-    keep: Keep,
     *,
-    all_sound: bool,
     transactional: bool = False,
-    unsettled: bool = False,
-    reads: frozenset[int] | None = None,
     pipeline: PipelineUnderTest | None = None,
     appended: DataFrame | None = None,
 ) -> Findings | None:
     """The findings of a run that both sends and receives; None when there is nothing to find.
 
-    `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without
-    `transactional` no message was aborted, without `unsettled` none is of unknown fate. `reads` are the partitions that
-    consumers are told to read, if they are. With a `pipeline`, `appended` is its source, None where it was not read.
+    Without `transactional` no message was aborted. With a `pipeline`, `appended` is its source, None where it was not
+    read.
     """
+    messages, keep, odd = rows.messages, rows.keep, rows.odd
     if pipeline is not None:
         deliveries = deliveries.withColumn(TOPIC, F.lit(pipeline.source))
     if pipeline is not None and pipeline.joins:
-        return _of_outputs(messages, deliveries, groups, keep, pipeline)
-    stood = None if appended is None else source.standing(appended)
-    drops = pipeline is not None and pipeline.drops
-    messages = keep(source.with_expected(messages, stood)) if drops else messages
-    wanted = _is_wanted(reads, drops=drops)
-    odd = None if all_sound else some(keep(owned(messages, deliveries, keep, by_place=pipeline is None)))
-    words = suspects(messages.where(wanted), deliveries, groups, ordered=pipeline is None)
-    words = with_more(words, unsettled_words(messages, groups)) if unsettled else words
-    words = keep(words if odd is None else with_more(words, owned_words(odd)))
+        return _of_outputs(messages, deliveries, rows.groups, keep, pipeline)
     if pipeline is None and odd is None:
-        in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
-        if True not in in_doubt:
+        doubts = {row.delivery for row in rows.words.select("delivery").distinct().collect()}
+        if True not in doubts:
             # The usual case: all was delivered once, and in some words only the order is not proved yet.
-            falling = some(keep(reordered(sound_of_words(deliveries, words)))) if in_doubt else None
+            falling = some(keep(reordered(sound_of_words(deliveries, rows.words)))) if doubts else None
             return None if falling is None else Findings(falling, None)
-    sent = keep(of_words(messages, words, "expected" if drops else "true as expected"))
-    sound = keep(sound_of_words(deliveries, words))
+    sent, sound = rows.sent, rows.sound
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
     every = every if odd is None else every.unionByName(odd)
-    classes = classified(sent, every, judgement, wanted)
+    classes = classified(sent, every, judgement, rows.wanted)
     of_deliveries = [
         unrecorded(sent, sound),
         reordered(lowest(sound)) if pipeline is None else reordered(_once(deliveries, sound), messages),
@@ -126,9 +98,10 @@ def findings(
     ]
     out = untimed(every, sent if transactional else None)
     if pipeline is None:
-        return Findings(keep(reduce(DataFrame.union, [classes, *of_deliveries])), keep(out))
+        return Findings(keep(together([classes, *of_deliveries])), keep(out))
+    stood = None if appended is None else source.standing(appended)
     of_pipeline = _through_pipeline(keep(classes), of_deliveries, pipeline, stood)
-    dropped = source.dropped(messages) if drops and stood is not None else None
+    dropped = source.dropped(messages) if pipeline.drops and stood is not None else None
     return Findings(keep(of_pipeline), keep(out.withColumn(TOPIC, F.lit(pipeline.sink))), dropped)
 
 
@@ -137,7 +110,7 @@ def _through_pipeline(
 ) -> DataFrame:
     """All findings behind a pipeline: by the source where it was read, and deliveries where they were read."""
     by_source = [] if stood is None else [source.split(classes, stood)]
-    return reduce(DataFrame.union, [classes, *by_source, *(source.at_sink(each, pipeline) for each in of_deliveries)])
+    return together([classes, *by_source, *(source.at_sink(each, pipeline) for each in of_deliveries)])
 
 
 def _of_outputs(
@@ -149,31 +122,10 @@ def _of_outputs(
     return Findings(keep(source.at_sink(found, pipeline)), None)
 
 
-def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
-    """SQL for whether a message is to be received."""
-    read = "true" if reads is None else f"(partition is null or partition in ({', '.join(map(str, sorted(reads)))}))"
-    return f"error is null and fate != {ABORTED} and {read} and {'coalesce(expected, true)' if drops else 'true'}"
-
-
-def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: bool) -> DataFrame:
-    """Deliveries without a sound stamp, with `owner` and `owned_seq` of the message that they belong to, or null.
-
-    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody knows.
-    """
-    odd = keep(deliveries.where("not sound"))
-    stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()
-    by_stamp = messages.where("partition is null or offset is null") if by_place else messages
-    named = by_stamp.join(stamps, [*STAMP], "leftsemi").selectExpr(*STAMP, "true as named")
-    rows = odd.join(keep(named), [*STAMP], "left")
-    owner, seq = "if(named, producer, null)", "if(named, seq, null)"
-    if by_place:
-        at = messages.where("error is null").join(odd.select(*PLACE).distinct(), [*PLACE], "leftsemi")
-        # An offset that was given out twice has the first of its messages.
-        at = at.groupBy(*PLACE).agg(F.expr("min(struct(producer as place_producer, seq as place_seq)) as least"))
-        at = at.selectExpr(*PLACE, "least.*")
-        rows = rows.join(keep(at), [*PLACE], "left")
-        owner, seq = f"coalesce(place_producer, {owner})", f"coalesce(place_seq, {seq})"
-    return rows.selectExpr(*odd.columns, f"{owner} as owner", f"{seq} as owned_seq")
+def together(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all frames. They are few, and get few partitions: each takes a task, whatever is asked."""
+    rows = reduce(DataFrame.union, frames)
+    return rows.coalesce(int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
 
 
 def some(frame: DataFrame) -> DataFrame | None:

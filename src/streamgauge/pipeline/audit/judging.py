@@ -1,21 +1,25 @@
 """Which audit a run gets, and by what it is judged: by how far its groups, and a query between, had come."""
 
 from collections.abc import Sequence
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.ends import reached
 from streamgauge.delivery.log import REREAD, Reread
-from streamgauge.delivery.rows import Lag
-from streamgauge.pipeline.audit.audit import Findings, Keep, findings, some
+from streamgauge.delivery.rows import Lag, PipelineUnderTest
+from streamgauge.pipeline.audit import source
+from streamgauge.pipeline.audit.audit import Findings, findings, some, together
 from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.audit.log import ReadLog, read_log, told_by_log
 from streamgauge.pipeline.audit.reads import committed_unseen, endings, received_early, seen_elsewhere, went_back
+from streamgauge.pipeline.audit.words import InDoubt, Keep
+from streamgauge.pipeline.columns import IS_STAMPED, PLACE, STAMP, TOPIC
 from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.silver import ABORTED
 from streamgauge.pipeline.read.traits import RunTraits
 
 
@@ -34,26 +38,122 @@ def ends_of(bronze: Bronze, traits: RunTraits) -> list[Lag]:
     ]
 
 
-def judged(
-    spark: SparkSession, bronze: Bronze, traits: RunTraits, messages: DataFrame, deliveries: DataFrame, keep: Keep
-) -> Findings | None:
-    """What the audit finds in a run that is both sent to and read from; None when there is nothing to find."""
-    rows, pipeline = ends_of(bronze, traits), traits.pipeline
-    read = rows if pipeline is None else pipeline.at_sink(rows)
-    dead = remains(spark, deliveries, read, traits.dead) if traits.dead else None
-    return findings(
+def rows_in_doubt(
+    spark: SparkSession,
+    bronze: Bronze,
+    traits: RunTraits,
+    messages: DataFrame,
+    deliveries: DataFrame | None,
+    log: ReadLog | None,
+    keep: Keep,
+) -> InDoubt:
+    """What a run that sends has to be audited for; `deliveries` are None where it does not receive."""
+    stood = None if log is None else log.stood
+    if deliveries is None:
+        return InDoubt(messages, None, (), keep, "error is null", stood=stood)
+    return in_doubt(
         messages,
         deliveries,
         traits.groups,
-        judgement(spark, reached(rows, traits.groups, dead, pipeline)),
         keep,
         all_sound=traits.all_sound,
-        transactional=traits.transactional,
         unsettled=traits.unsettled,
-        reads=traits.reads if pipeline is None else None,
-        pipeline=pipeline,
-        appended=bronze.frame(spark, "appended") if pipeline is not None and bronze.rows("appended") else None,
+        reads=traits.reads if traits.pipeline is None else None,
+        pipeline=traits.pipeline,
+        appended=_source(spark, bronze, traits),
+        stood=stood,
     )
+
+
+def in_doubt(
+    messages: DataFrame,
+    deliveries: DataFrame,
+    groups: Sequence[int],
+    keep: Keep,
+    *,
+    all_sound: bool,
+    unsettled: bool = False,
+    reads: frozenset[int] | None = None,
+    pipeline: PipelineUnderTest | None = None,
+    appended: DataFrame | None = None,
+    stood: DataFrame | None = None,
+) -> InDoubt:
+    """What a run that both sends and receives has to be audited for.
+
+    `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without `unsettled`
+    no message is of unknown fate. `reads` are the partitions that consumers are told to read, if they are. With a
+    `pipeline`, `appended` is its source, None where it was not read. `stood` is what the log that was read again holds.
+    """
+    if pipeline is not None and pipeline.joins:
+        # An output stands for several messages: only what the log says of them can be told.
+        return InDoubt(messages, None, groups, keep, _is_wanted(None, drops=False), stood=stood, ordered=False)
+    if pipeline is not None:
+        deliveries = deliveries.withColumn(TOPIC, F.lit(pipeline.source))
+    drops = pipeline is not None and pipeline.drops
+    if drops:
+        messages = keep(source.with_expected(messages, None if appended is None else source.standing(appended)))
+    return InDoubt(
+        messages,
+        deliveries,
+        groups,
+        keep,
+        _is_wanted(reads, drops=drops),
+        odd=None if all_sound else some(keep(_owned(messages, deliveries, keep, by_place=pipeline is None))),
+        stood=stood,
+        ordered=pipeline is None,
+        unsettled=unsettled,
+        expected="expected" if drops else "true as expected",
+    )
+
+
+def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
+    """SQL for whether a message is to be received."""
+    read = "true" if reads is None else f"(partition is null or partition in ({', '.join(map(str, sorted(reads)))}))"
+    return f"error is null and fate != {ABORTED} and {read} and {'coalesce(expected, true)' if drops else 'true'}"
+
+
+def _owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: bool) -> DataFrame:
+    """Deliveries without a sound stamp, with `owner` and `owned_seq` of the message that they belong to, or null.
+
+    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody knows.
+    """
+    odd = keep(deliveries.where("not sound"))
+    stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()
+    by_stamp = messages.where("partition is null or offset is null") if by_place else messages
+    named = by_stamp.join(stamps, [*STAMP], "leftsemi").selectExpr(*STAMP, "true as named")
+    rows = odd.join(keep(named), [*STAMP], "left")
+    owner, seq = "if(named, producer, null)", "if(named, seq, null)"
+    if by_place:
+        at = messages.where("error is null").join(odd.select(*PLACE).distinct(), [*PLACE], "leftsemi")
+        # An offset that was given out twice has the first of its messages.
+        at = at.groupBy(*PLACE).agg(F.expr("min(struct(producer as place_producer, seq as place_seq)) as least"))
+        at = at.selectExpr(*PLACE, "least.*")
+        rows = rows.join(keep(at), [*PLACE], "left")
+        owner, seq = f"coalesce(place_producer, {owner})", f"coalesce(place_seq, {seq})"
+    return rows.selectExpr(*odd.columns, f"{owner} as owner", f"{seq} as owned_seq")
+
+
+def judged(
+    spark: SparkSession, bronze: Bronze, traits: RunTraits, deliveries: DataFrame, rows: InDoubt
+) -> Findings | None:
+    """What the audit finds in a run that is both sent to and read from; None when there is nothing to find."""
+    ends, pipeline = ends_of(bronze, traits), traits.pipeline
+    read = ends if pipeline is None else pipeline.at_sink(ends)
+    dead = remains(spark, deliveries, read, traits.dead) if traits.dead else None
+    return findings(
+        rows,
+        deliveries,
+        judgement(spark, reached(ends, traits.groups, dead, pipeline)),
+        transactional=traits.transactional,
+        pipeline=pipeline,
+        appended=_source(spark, bronze, traits),
+    )
+
+
+def _source(spark: SparkSession, bronze: Bronze, traits: RunTraits) -> DataFrame | None:
+    """The source of a pipeline, where it was read."""
+    is_read = traits.pipeline is not None and bronze.rows("appended")
+    return bronze.frame(spark, "appended") if is_read else None
 
 
 def log_of(spark: SparkSession, bronze: Bronze) -> ReadLog | None:
@@ -69,13 +169,11 @@ def endings_of(spark: SparkSession, bronze: Bronze, traits: RunTraits) -> DataFr
 
 
 def beside(
-    messages: DataFrame,
+    rows: InDoubt,
     deliveries: DataFrame | None,
-    groups: Sequence[int],
     classes: DataFrame | None,
     log: ReadLog | None,
     ended: DataFrame | None,
-    keep: Keep,
     *,
     transactional: bool,
 ) -> DataFrame | None:
@@ -84,15 +182,16 @@ def beside(
     `deliveries` are those from the topics that are sent to: None without consumers, and where they read a sink.
     `classes` are the findings of the audit, if there are any; `ended` says when transactions were asked to end.
     """
+    messages, keep = rows.messages, rows.keep
     frames: list[DataFrame] = []
     if log is not None:
-        frames += told_by_log(messages, deliveries, groups, log, classes, keep)
+        frames += told_by_log(rows, deliveries, log, classes)
     if deliveries is not None:
         frames += [went_back(deliveries)]
-    if deliveries is not None and classes is not None and len(groups) > 1:
+    if deliveries is not None and classes is not None and len(rows.groups) > 1:
         frames += [seen_elsewhere(classes, deliveries, keep)]
     if deliveries is not None and classes is not None and transactional:
         frames += [committed_unseen(classes, messages)]
     if deliveries is not None and ended is not None:
         frames += [received_early(messages, deliveries, ended, keep)]
-    return some(keep(reduce(DataFrame.union, frames))) if frames else None
+    return some(keep(together(frames))) if frames else None

@@ -7,9 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.log import EARLY, SEEN_ELSEWHERE, UNSEEN, WENT_BACK
 from streamgauge.domain.events import ABORTED
-from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.audit.transactions import outcomes
-from streamgauge.pipeline.audit.words import EARLIER, MEASURED, word
+from streamgauge.pipeline.audit.words import EARLIER, MEASURED, Keep, word
 from streamgauge.pipeline.columns import (
     CONSUMER,
     DOUBTED,

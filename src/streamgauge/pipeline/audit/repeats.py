@@ -1,12 +1,10 @@
 """What is found in a run that only receives: without messages to compare with, offsets alone tell."""
 
-from functools import reduce
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, Keep, numbered
-from streamgauge.pipeline.audit.words import MEASURED, bit, word
+from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, numbered, together
+from streamgauge.pipeline.audit.words import MEASURED, Keep, bit, word
 from streamgauge.pipeline.columns import DELIVERY, LANE, OFFSET, WORD
 
 
@@ -14,7 +12,7 @@ def repeated(deliveries: DataFrame, keep: Keep, *, all_sound: bool) -> Findings:
     """What is found in a run that only receives."""
     again = repeats(deliveries, keep)
     found = [again.classes, *([] if all_sound else [corrupt(deliveries)])]
-    return Findings(keep(reduce(DataFrame.union, found)), again.untimed)
+    return Findings(keep(together(found)), again.untimed)
 
 
 def repeats(deliveries: DataFrame, keep: Keep) -> Findings:

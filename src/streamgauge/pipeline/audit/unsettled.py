@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
-from streamgauge.pipeline.audit.audit import Keep
-from streamgauge.pipeline.audit.words import bit, word
+from streamgauge.pipeline.audit.words import Keep, bit, word
 from streamgauge.pipeline.columns import PRODUCER, SENT_NS, SEQ, STAMP, WORD
 from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.scenario.model.jobs import AGGREGATE

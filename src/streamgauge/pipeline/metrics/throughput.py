@@ -43,8 +43,8 @@ MESSAGE_TOTALS: Mapping[str, str] = {
 DELIVERY_TOTALS: Mapping[str, str] = {
     "received": "count(*)",
     "arrived": f"count(if(counts and {IS_STAMPED}, true, null))",
-    "done": "count(at_done_tick)",
-    "processed": "count(if(processed, at_done_tick, null))",
+    "done": "count(done_tick)",
+    "processed": "count(if(processed, done_tick, null))",
     "bytes": "sum(size_bytes)",
     "checked": "count(intact)",
     "negative": "count(if(received_ns < sent_ns, true, null))",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -11,8 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
-from streamgauge.pipeline.audit.audit import Findings
+from streamgauge.pipeline.audit.audit import Findings, together
 from streamgauge.pipeline.audit.log import ReadLog
+from streamgauge.pipeline.audit.words import InDoubt
 from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
@@ -123,7 +123,7 @@ def sent(run: Inputs, messages: DataFrame) -> SentSide:
         ages = _ages(run, unsent, which.censored_metrics(traits))
         never = accounts.never_settled(messages)
         problems = accounts.problems(never).toArrow().to_pylist()
-        by_second = accounts.by_second(never, run.span.measure).toArrow().to_pylist()
+        by_second = accounts.by_second(never, run.span.measure)
         failed = backpressure.failures(messages) if traits.policy else {}
     next_seqs = traits.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
@@ -142,17 +142,18 @@ def _sent_values(traits: RunTraits) -> Mapping[str, Value]:
 def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> ReceivedSide:
     """What became of the messages, and rates of receiving."""
     traits = run.traits
-    findings = _findings(run, messages, deliveries)
+    log = judging.log_of(run.spark, run.bronze) if traits.loads else None
+    rows = _rows_in_doubt(run, messages, deliveries, log) if traits.loads else None
+    findings = _findings(run, deliveries, rows)
     timed = _timed(deliveries, None if findings is None else findings.untimed, traits)
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in _received_values(traits).items()}
     by = [label for label, is_told in ((TOPIC, traits.tells_topics), (CONSUMER, traits.tells_workers)) if is_told]
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=traits.policy, by=by).toArrow()
-    log = judging.log_of(run.spark, run.bronze) if traits.loads else None
-    more = _beside(run, messages, deliveries, findings, log)
+    more = None if rows is None else _beside(run, rows, deliveries, findings, log)
     parts = [each for each in (None if findings is None else findings.classes, more) if each is not None]
     if not parts:
         return ReceivedSide(Sums(summed), timed, log_read=log is not None)
-    classes = run.keep(reduce(DataFrame.union, parts)) if len(parts) > 1 else parts[0]
+    classes = run.keep(together(parts)) if len(parts) > 1 else parts[0]
     found = {(row[GROUP], row[CLASS]): row.asDict() for row in accounts.class_counts(classes).collect()}
     ages = None
     if any((traits.timed_group, name) in found for name in NEVER_DELIVERED):
@@ -160,27 +161,28 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     if traits.pipeline is not None:
         classes, found = source.problems(classes), source.told(found)
     problems = accounts.problems(classes).toArrow().to_pylist()
-    by_second = accounts.by_second(classes, run.span.measure).toArrow().to_pylist()
+    by_second = accounts.by_second(classes, run.span.measure)
     dropped = None if findings is None else findings.dropped
     return ReceivedSide(Sums(summed), timed, ages, found, problems, dropped, log is not None, by_second)
 
 
+def _rows_in_doubt(run: Inputs, messages: DataFrame, deliveries: DataFrame, log: ReadLog | None) -> InDoubt:
+    received = deliveries if run.traits.consumes else None
+    return judging.rows_in_doubt(run.spark, run.bronze, run.traits, messages, received, log, run.keep)
+
+
 def _beside(
-    run: Inputs, messages: DataFrame, deliveries: DataFrame, found: Findings | None, log: ReadLog | None
+    run: Inputs, rows: InDoubt, deliveries: DataFrame, found: Findings | None, log: ReadLog | None
 ) -> DataFrame | None:
-    """What stands beside the classes of messages; None where there is nothing, or nothing was sent."""
+    """What stands beside the classes of messages; None where there is nothing."""
     traits = run.traits
-    if not traits.loads:
-        return None
     reads_it = traits.consumes and traits.pipeline is None
     return judging.beside(
-        messages,
+        rows,
         deliveries if reads_it else None,
-        traits.groups,
         None if found is None else found.classes,
         log,
         judging.endings_of(run.spark, run.bronze, traits),
-        run.keep,
         transactional=traits.transactional,
     )
 
@@ -198,15 +200,18 @@ def _received_values(traits: RunTraits) -> Mapping[str, Value]:
     return expressions.values(metrics, throttled=traits.policy, takes_all=not traits.leaves_in_client)
 
 
-def _findings(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Findings | None:
-    """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
-    traits, keep = run.traits, run.keep
+def _findings(run: Inputs, deliveries: DataFrame, rows: InDoubt | None) -> Findings | None:
+    """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find.
+
+    `rows` are None where nothing is sent.
+    """
+    traits = run.traits
     if not traits.consumes:
         return None
-    if not traits.loads:
-        found = repeats.repeated(deliveries, keep, all_sound=traits.all_sound)
+    if rows is None:
+        found = repeats.repeated(deliveries, run.keep, all_sound=traits.all_sound)
         return found if which.received_metrics(traits) else replace(found, untimed=None)
-    return judging.judged(run.spark, run.bronze, traits, messages, deliveries, keep)
+    return judging.judged(run.spark, run.bronze, traits, deliveries, rows)
 
 
 def _timed(deliveries: DataFrame, untimed: DataFrame | None, traits: RunTraits) -> DataFrame:

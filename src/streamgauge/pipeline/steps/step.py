@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.domain.tables.schema import Schema
-from streamgauge.pipeline.audit.audit import Keep
+from streamgauge.pipeline.audit.words import Keep
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.gaps import with_gaps
 from streamgauge.pipeline.read.rows import Rows

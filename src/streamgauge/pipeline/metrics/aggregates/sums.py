@@ -30,30 +30,40 @@ def sums(
 ) -> DataFrame:
     """One row for each combination of ticks, labels, and window or partition.
 
-    `ticks` and `labels` are columns of `rows`, `totals` SQL aggregates by name; `values` are SQL for the values whose
-    count, extremes, sum and sum of squares are wanted, as columns like `ack_service_count`.
+    `ticks` and `labels` are columns of `rows`, `totals` SQL aggregates by name, each a sum, a count, a minimum or a
+    maximum; `values` are SQL for the values whose count, extremes, sum and sum of squares are wanted, as columns like
+    `ack_service_count`.
+
+    Rows are added up once, by window and partition together. Only what that leaves is added up in both ways.
     """
+    aggregates = dict(totals)
+    for name, value in values.items():
+        aggregates |= _moments(name, value)
+    once = rows.groupBy("place", *ticks, *labels).agg(*(F.expr(f"{sql} as {name}") for name, sql in aggregates.items()))
+    names = [f"at_{name}" for name in ticks]
     whole = ", ".join([f"{NOWHERE}L", *ticks])
     measured = ", ".join(["place", *(f"{name} & 1" for name in ticks)])
-    names = [f"at_{name}" for name in ticks]
-    kept = [name for name in rows.columns if name not in {"place", *ticks}]
     stacked = f"stack(2, {whole}, {measured}) as (place, {', '.join(names)})"
-    twice = rows.selectExpr(*(f"`{name}`" for name in kept), stacked).where("place is not null")
-    aggregates = [f"{sql} as {name}" for name, sql in totals.items()]
-    for name, value in values.items():
-        aggregates += _moments(name, value)
-    return twice.groupBy("place", *names, *labels).agg(*map(F.expr, aggregates))
+    twice = once.selectExpr(*labels, *aggregates, stacked).where("place is not null")
+    merged = (f"{_merging(sql)}({name}) as {name}" for name, sql in aggregates.items())
+    return twice.groupBy("place", *names, *labels).agg(*map(F.expr, merged))
 
 
-def _moments(name: str, value: str) -> list[str]:
+def _merging(aggregate: str) -> str:
+    """What puts the parts of an aggregate together: its own function, and a sum of counts."""
+    function = aggregate.partition("(")[0]
+    return "sum" if function == "count" else function
+
+
+def _moments(name: str, value: str) -> dict[str, str]:
     real = f"cast({value} as double)"
-    return [
-        f"count({value}) as {name}_count",
-        f"min({value}) as {name}_min",
-        f"max({value}) as {name}_max",
-        f"sum({real}) as {name}_sum",
-        f"sum({real} * {real}) as {name}_squares",
-    ]
+    return {
+        f"{name}_count": f"count({value})",
+        f"{name}_min": f"min({value})",
+        f"{name}_max": f"max({value})",
+        f"{name}_sum": f"sum({real})",
+        f"{name}_squares": f"sum({real} * {real})",
+    }
 
 
 @dataclass(frozen=True, slots=True)
