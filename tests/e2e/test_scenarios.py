@@ -497,11 +497,12 @@ def test_messages_of_several_topics_come_to_several_groups(carry_out: Callable[.
     alone = carry_out("quick", "consume.partitions=[3, 5]", "load.rate=1k/s", "load.partition=round-robin")
     assert {partition for (partition,) in alone.tuples("received", "partition")} == {3, 5}
     sent = [row for row in alone.tuples("sent", "partition", "producer", "seq", "error") if row[0] in {3, 5}]
-    acked, failed = ({row[:3] for row in sent if bool(row[3]) is is_failed} for is_failed in (False, True))
-    received = set(alone.tuples("received", "partition", "producer", "seq"))
+    acked = Counter(row[:3] for row in sent if not row[3])
+    perhaps = Counter(row[:3] for row in sent if row[3] and not certainly_not_written(str(row[3])))
+    received = Counter(alone.tuples("received", "partition", "producer", "seq"))
     assert acked
     # What timed out may have come, too.
-    assert acked <= received <= acked | failed
+    assert acked <= received <= acked + perhaps
 
 
 def test_keys_decide_the_partition(carry_out: Callable[..., Ran]) -> None:

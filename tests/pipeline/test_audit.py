@@ -56,7 +56,7 @@ def found_by_spark(
     left = spark_remains(spark, deliveries, lag, dead) if dead else None
     judged = judgement(spark, reached(lag, GROUPS, left))
     rows = in_doubt(held(messages), deliveries, GROUPS, held, all_sound=all_sound, unsettled=True, reads=reads)
-    return findings(rows, deliveries, judged, transactional=True)
+    return findings(rows, judged, transactional=True)
 
 
 def expected_counts(said: Audit, *, measured: bool) -> Counter[str]:

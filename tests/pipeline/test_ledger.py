@@ -20,8 +20,9 @@ from streamgauge.delivery.rows import Sent, Stood
 from streamgauge.pipeline.audit.audit import findings
 from streamgauge.pipeline.audit.ends import Judgement, judgement
 from streamgauge.pipeline.audit.judging import beside, in_doubt
-from streamgauge.pipeline.audit.log import ReadLog, read_log
+from streamgauge.pipeline.audit.log import read_log
 from streamgauge.pipeline.audit.reads import endings
+from streamgauge.pipeline.audit.words import ReadLog
 
 pytestmark = pytest.mark.spark
 
@@ -96,19 +97,11 @@ def found_by_spark(
     standing = frame(spark, "appended", (row for each in several for row in each.standing), folder)
     log = read_log(spark, [row for each in several for row in each.reread], standing) if with_log else None
     log = log and ReadLog(log.stood, held(log.starts))
-    rows = in_doubt(
-        held(messages),
-        deliveries,
-        GROUPS,
-        held,
-        all_sound=all_sound,
-        unsettled=True,
-        stood=None if log is None else log.stood,
-    )
-    audited = findings(rows, deliveries, judged, transactional=True)
+    rows = in_doubt(held(messages), deliveries, GROUPS, held, all_sound=all_sound, unsettled=True, log=log)
+    audited = findings(rows, judged, transactional=True)
     ended = endings(spark, transactions(several))
     classes = None if audited is None else audited.classes
-    more = beside(rows, deliveries, classes, log, ended and held(ended), transactional=True)
+    more = beside(rows, classes, ended and held(ended), transactional=True)
     found: dict[tuple[int, int], Found] = {}
     for row in () if more is None else more.collect():
         key = tuple(row[name] for name in ("class", "producer", "seq", "partition", "offset", "measured"))

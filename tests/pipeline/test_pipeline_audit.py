@@ -58,20 +58,18 @@ def found_by_spark(
     messages = held(silver.messages(sent, MEASURE, ended))
     of_groups = [row for row in run.lag if row.topic == SINK]
     left = remains(spark, deliveries, of_groups, dead) if dead else None
-    deliveries = held(deliveries)
-    appended = frame(spark, "appended", run.appended) if read else None
     rows = in_doubt(
         messages,
-        deliveries,
+        held(deliveries),
         GROUPS,
         held,
         all_sound=all_sound,
         unsettled=run.troubled,
         pipeline=run.pipeline,
-        appended=appended,
+        appended=frame(spark, "appended", run.appended) if read else None,
     )
     judged = judgement(spark, reached(run.lag, GROUPS, left, run.pipeline))
-    found = audit.findings(rows, deliveries, judged, transactional=True, pipeline=run.pipeline, appended=appended)
+    found = audit.findings(rows, judged, transactional=True)
     assert found is not None
     return found
 

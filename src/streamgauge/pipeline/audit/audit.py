@@ -62,46 +62,39 @@ class Findings:
     """Messages that were not to come out of a pipeline, by scope; None where nobody says which."""
 
 
-def findings(
-    rows: InDoubt,
-    deliveries: DataFrame,
-    judgement: Judgement,
-    *,
-    transactional: bool = False,
-    pipeline: PipelineUnderTest | None = None,
-    appended: DataFrame | None = None,
-) -> Findings | None:
+def findings(rows: InDoubt, judgement: Judgement, *, transactional: bool = False) -> Findings | None:
     """The findings of a run that both sends and receives; None when there is nothing to find.
 
-    Without `transactional` no message was aborted. With a `pipeline`, `appended` is its source, None where it was not
-    read.
+    Without `transactional` no message was aborted.
     """
-    messages, keep, odd = rows.messages, rows.keep, rows.odd
-    if pipeline is not None:
-        deliveries = deliveries.withColumn(TOPIC, F.lit(pipeline.source))
+    messages, deliveries, keep, odd, pipeline = rows.messages, rows.deliveries, rows.keep, rows.odd, rows.pipeline
+    assert deliveries is not None
     if pipeline is not None and pipeline.joins:
         return _of_outputs(messages, deliveries, rows.groups, keep, pipeline)
-    if pipeline is None and odd is None:
-        doubts = {row.delivery for row in rows.words.select("delivery").distinct().collect()}
-        if True not in doubts:
-            # The usual case: all was delivered once, and in some words only the order is not proved yet.
-            falling = some(keep(reordered(sound_of_words(deliveries, rows.words)))) if doubts else None
-            return None if falling is None else Findings(falling, None)
+    kinds = rows.words.select("delivery", "held").distinct()
+    doubts = {(row.delivery, row.held) for row in kinds.collect()}
+    if pipeline is None and odd is None and (True, True) not in doubts:
+        # The usual case: all was delivered once, and in some words only the order is not proved yet.
+        falling = some(keep(reordered(sound_of_words(deliveries, rows.words)))) if doubts else None
+        return None if falling is None else Findings(falling, None)
     sent, sound = rows.sent, rows.sound
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
     every = every if odd is None else every.unionByName(odd)
     classes = classified(sent, every, judgement, rows.wanted)
+    once = lowest(sound).select(*sound.columns)
+    if (False, False) in doubts:
+        # Of these words every message came once.
+        once = once.unionByName(sound_of_words(deliveries, rows.words.where("not held")))
     of_deliveries = [
         unrecorded(sent, sound),
-        reordered(lowest(sound)) if pipeline is None else reordered(_once(deliveries, sound), messages),
+        reordered(once) if pipeline is None else reordered(_once(deliveries, sound), messages),
         *([] if odd is None else [strange(odd)]),
     ]
     out = untimed(every, sent if transactional else None)
     if pipeline is None:
         return Findings(keep(together([classes, *of_deliveries])), keep(out))
-    stood = None if appended is None else source.standing(appended)
-    of_pipeline = _through_pipeline(keep(classes), of_deliveries, pipeline, stood)
-    dropped = source.dropped(messages) if pipeline.drops and stood is not None else None
+    of_pipeline = _through_pipeline(keep(classes), of_deliveries, pipeline, rows.at_source)
+    dropped = source.dropped(messages) if pipeline.drops and rows.at_source is not None else None
     return Findings(keep(of_pipeline), keep(out.withColumn(TOPIC, F.lit(pipeline.sink))), dropped)
 
 

@@ -13,9 +13,9 @@ from streamgauge.delivery.rows import Lag, PipelineUnderTest
 from streamgauge.pipeline.audit import source
 from streamgauge.pipeline.audit.audit import Findings, findings, some, together
 from streamgauge.pipeline.audit.ends import judgement, remains
-from streamgauge.pipeline.audit.log import ReadLog, read_log, told_by_log
+from streamgauge.pipeline.audit.log import read_log, told_by_log
 from streamgauge.pipeline.audit.reads import committed_unseen, endings, received_early, seen_elsewhere, went_back
-from streamgauge.pipeline.audit.words import InDoubt, Keep
+from streamgauge.pipeline.audit.words import PLACED, InDoubt, Keep, ReadLog
 from streamgauge.pipeline.columns import IS_STAMPED, PLACE, STAMP, TOPIC
 from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.bronze import Bronze
@@ -43,14 +43,14 @@ def rows_in_doubt(
     bronze: Bronze,
     traits: RunTraits,
     messages: DataFrame,
-    deliveries: DataFrame | None,
+    deliveries: DataFrame,
     log: ReadLog | None,
     keep: Keep,
 ) -> InDoubt:
-    """What a run that sends has to be audited for; `deliveries` are None where it does not receive."""
-    stood = None if log is None else log.stood
-    if deliveries is None:
-        return InDoubt(messages, None, (), keep, "error is null", stood=stood)
+    """What a run that sends has to be audited for."""
+    if not traits.consumes:
+        return InDoubt(messages, None, (), keep, "error is null", log=log)
+    is_read = traits.pipeline is not None and bronze.rows("appended")
     return in_doubt(
         messages,
         deliveries,
@@ -59,9 +59,9 @@ def rows_in_doubt(
         all_sound=traits.all_sound,
         unsettled=traits.unsettled,
         reads=traits.reads if traits.pipeline is None else None,
+        log=log,
         pipeline=traits.pipeline,
-        appended=_source(spark, bronze, traits),
-        stood=stood,
+        appended=bronze.frame(spark, "appended") if is_read else None,
     )
 
 
@@ -74,35 +74,34 @@ def in_doubt(
     all_sound: bool,
     unsettled: bool = False,
     reads: frozenset[int] | None = None,
+    log: ReadLog | None = None,
     pipeline: PipelineUnderTest | None = None,
     appended: DataFrame | None = None,
-    stood: DataFrame | None = None,
 ) -> InDoubt:
     """What a run that both sends and receives has to be audited for.
 
     `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without `unsettled`
     no message is of unknown fate. `reads` are the partitions that consumers are told to read, if they are. With a
-    `pipeline`, `appended` is its source, None where it was not read. `stood` is what the log that was read again holds.
+    `pipeline`, `appended` is its source, None where it was not read.
     """
-    if pipeline is not None and pipeline.joins:
-        # An output stands for several messages: only what the log says of them can be told.
-        return InDoubt(messages, None, groups, keep, _is_wanted(None, drops=False), stood=stood, ordered=False)
+    at_source = None if appended is None else source.standing(appended)
+    drops, joins = pipeline is not None and pipeline.drops, pipeline is not None and pipeline.joins
     if pipeline is not None:
         deliveries = deliveries.withColumn(TOPIC, F.lit(pipeline.source))
-    drops = pipeline is not None and pipeline.drops
     if drops:
-        messages = keep(source.with_expected(messages, None if appended is None else source.standing(appended)))
+        messages = keep(source.with_expected(messages, at_source))
+    is_odd = not all_sound and not joins
     return InDoubt(
         messages,
         deliveries,
         groups,
         keep,
         _is_wanted(reads, drops=drops),
-        odd=None if all_sound else some(keep(_owned(messages, deliveries, keep, by_place=pipeline is None))),
-        stood=stood,
-        ordered=pipeline is None,
+        odd=some(keep(_owned(messages, deliveries, keep, by_place=pipeline is None))) if is_odd else None,
         unsettled=unsettled,
-        expected="expected" if drops else "true as expected",
+        log=log,
+        pipeline=pipeline,
+        at_source=at_source,
     )
 
 
@@ -119,7 +118,7 @@ def _owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: 
     """
     odd = keep(deliveries.where("not sound"))
     stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()
-    by_stamp = messages.where("partition is null or offset is null") if by_place else messages
+    by_stamp = messages.where(f"not ({PLACED})") if by_place else messages
     named = by_stamp.join(stamps, [*STAMP], "leftsemi").selectExpr(*STAMP, "true as named")
     rows = odd.join(keep(named), [*STAMP], "left")
     owner, seq = "if(named, producer, null)", "if(named, seq, null)"
@@ -140,20 +139,8 @@ def judged(
     ends, pipeline = ends_of(bronze, traits), traits.pipeline
     read = ends if pipeline is None else pipeline.at_sink(ends)
     dead = remains(spark, deliveries, read, traits.dead) if traits.dead else None
-    return findings(
-        rows,
-        deliveries,
-        judgement(spark, reached(ends, traits.groups, dead, pipeline)),
-        transactional=traits.transactional,
-        pipeline=pipeline,
-        appended=_source(spark, bronze, traits),
-    )
-
-
-def _source(spark: SparkSession, bronze: Bronze, traits: RunTraits) -> DataFrame | None:
-    """The source of a pipeline, where it was read."""
-    is_read = traits.pipeline is not None and bronze.rows("appended")
-    return bronze.frame(spark, "appended") if is_read else None
+    found = judgement(spark, reached(ends, traits.groups, dead, pipeline))
+    return findings(rows, found, transactional=traits.transactional)
 
 
 def log_of(spark: SparkSession, bronze: Bronze) -> ReadLog | None:
@@ -169,23 +156,16 @@ def endings_of(spark: SparkSession, bronze: Bronze, traits: RunTraits) -> DataFr
 
 
 def beside(
-    rows: InDoubt,
-    deliveries: DataFrame | None,
-    classes: DataFrame | None,
-    log: ReadLog | None,
-    ended: DataFrame | None,
-    *,
-    transactional: bool,
+    rows: InDoubt, classes: DataFrame | None, ended: DataFrame | None, *, transactional: bool
 ) -> DataFrame | None:
     """Findings that stand beside the classes of messages; None where there is nothing.
 
-    `deliveries` are those from the topics that are sent to: None without consumers, and where they read a sink.
     `classes` are the findings of the audit, if there are any; `ended` says when transactions were asked to end.
     """
-    messages, keep = rows.messages, rows.keep
+    messages, deliveries, keep = rows.messages, rows.from_log, rows.keep
     frames: list[DataFrame] = []
-    if log is not None:
-        frames += told_by_log(rows, deliveries, log, classes)
+    if rows.log is not None:
+        frames += told_by_log(rows, rows.log, classes)
     if deliveries is not None:
         frames += [went_back(deliveries)]
     if deliveries is not None and classes is not None and len(rows.groups) > 1:

@@ -5,7 +5,6 @@ same words. Only the rows of others are looked at one by one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.log import CONFLICTS, SKIPPED, TRUNCATED, VANISHED, Reread
 from streamgauge.pipeline.audit.audit import FIRST, first, some
-from streamgauge.pipeline.audit.words import EARLIER, MEASURED, PLACED, InDoubt, ends, for_each
+from streamgauge.pipeline.audit.words import EARLIER, MEASURED, PLACED, InDoubt, ReadLog, ends, for_each
 from streamgauge.pipeline.columns import (
     CONSUMER,
     DUE_NS,
@@ -41,16 +40,6 @@ BLOCK_BITS = 12
 _NO_NUMBER, _NO_INT = "cast(null as bigint)", "cast(null as int)"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLog:
-    """The topics that were sent to, as they were read again."""
-
-    stood: DataFrame
-    """What stands in them with a stamp of this run."""
-    starts: DataFrame
-    """By topic and partition, the first offset that was read."""
-
-
 def read_log(spark: SparkSession, reread: Sequence[Reread], appended: DataFrame) -> ReadLog | None:
     """The log of a run from its rows; None where it was not read again to its end."""
     if not reread:
@@ -60,15 +49,13 @@ def read_log(spark: SparkSession, reread: Sequence[Reread], appended: DataFrame)
     return ReadLog(appended.where(IS_STAMPED).select(*_STANDING), starts)
 
 
-def told_by_log(
-    rows: InDoubt, deliveries: DataFrame | None, log: ReadLog, classes: DataFrame | None
-) -> list[DataFrame]:
+def told_by_log(rows: InDoubt, log: ReadLog, classes: DataFrame | None) -> list[DataFrame]:
     """Findings of TRUNCATED, VANISHED, CONFLICTS and SKIPPED.
 
-    `classes` are the findings of the audit, None where there are none. Without `deliveries` from this log, as behind a
+    `classes` are the findings of the audit, None where there are none. Without deliveries from this log, as behind a
     pipeline, and in a run that only sends, it is about the messages alone.
     """
-    messages, groups = rows.messages, rows.groups
+    messages, deliveries, groups = rows.messages, rows.from_log, rows.groups
     gone = None if rows.by_log.isEmpty() else some(rows.keep(_gone(rows, log)))
     found = []
     # The log is large, and seldom is there anything to look for: files say how many places of theirs are null.
@@ -105,7 +92,7 @@ def _gone(rows: InDoubt, log: ReadLog) -> DataFrame:
     """What was acknowledged (group null) or received where it does not stand, at offsets that were read again."""
     once = f"{GROUP} <=> {rows.groups[0] if rows.groups else 'null'}"
     claims = rows.sent.where(f"error is null and {PLACED} and {once}").selectExpr(*_columns_of_messages("measured"))
-    if rows.read_by:
+    if rows.from_log is not None:
         claims = claims.union(rows.sound.selectExpr(*_columns_of_deliveries()))
     return (
         claims.join(rows.standing, [*_STANDING], "leftanti")
@@ -143,7 +130,7 @@ def _conflicts(rows: InDoubt, places: DataFrame) -> DataFrame:
     columns = (GROUP, *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, "measured")
     acked = rows.messages.where(f"error is null and {PLACED}").join(places, [*PLACE], "leftsemi")
     holders = _of_each(acked.selectExpr(*_columns_of_messages()), rows.groups).select(*columns)
-    if rows.read_by:
+    if rows.from_log is not None:
         got = rows.sound.join(places, [*PLACE], "leftsemi")
         holders = holders.union(got.selectExpr(*_columns_of_deliveries()).select(*columns))
     message = "struct(producer, seq, due_ns, sent_ns, measured)"

@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
+from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.pipeline.columns import (
     DOUBTED,
     DUE_NS,
@@ -54,81 +55,108 @@ def bit(number: str) -> str:
 _WORD, _BIT, _MARK = f"{word('seq')} as {WORD}", bit("seq"), "xxhash64(seq, offset)"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """The topics that were sent to, as they were read again."""
+
+    stood: DataFrame
+    """What stands in them with a stamp of this run."""
+    starts: DataFrame
+    """By topic and partition, the first offset that was read."""
+
+
 @dataclass(frozen=True)
 class InDoubt:
     """What is to be audited, and the rows of it that are in doubt; each frame is worked out when it is asked for."""
 
     messages: DataFrame
+    """With `expected`, whether they are to come out, where the pipeline drops some."""
     deliveries: DataFrame | None
-    """None where nothing is received, and where what is received cannot be compared with messages."""
+    """With the topic that their messages were sent to; None where nothing is received."""
     groups: Sequence[int]
     keep: Keep
     wanted: str
     """SQL for whether a message is to be received."""
     odd: DataFrame | None = None
     """Deliveries without a sound stamp, with the message that they belong to; None where there are none."""
-    stood: DataFrame | None = None
-    """What stands in the log that messages were sent to; None where it was not read again."""
-    ordered: bool = True
-    """Whether deliveries come from that log. Behind a pipeline they come from another, and no word tells the order."""
     unsettled: bool = False
     """Whether there may be messages of unknown fate."""
-    expected: str = "true as expected"
-    """SQL for whether a message is to come out of a pipeline."""
+    log: ReadLog | None = None
+    """None where it was not read again."""
+    pipeline: PipelineUnderTest | None = None
+    """What messages went through: then deliveries come from another log, and no word tells the order."""
+    at_source: DataFrame | None = None
+    """How often each stamp stands in the source of the pipeline; None where it was not read."""
 
     @property
-    def read_by(self) -> Sequence[int]:
-        """The groups that received from the log that messages were sent to."""
-        return self.groups if self.ordered and self.deliveries is not None else ()
+    def from_log(self) -> DataFrame | None:
+        """Deliveries from the log that messages were sent to; None where there are none."""
+        return self.deliveries if self.pipeline is None else None
+
+    @property
+    def compared(self) -> DataFrame | None:
+        """Deliveries that can be compared with messages; None where each output stands for several."""
+        return None if self.pipeline is not None and self.pipeline.joins else self.deliveries
 
     @cached_property
     def folded(self) -> DataFrame:
         """One row for each lane and word; held where more than one question is asked of it."""
         folded = _folded(
-            self.messages, self.deliveries, self.stood, self.groups, self.wanted, by_partition=self.ordered
+            self.messages,
+            self.compared,
+            None if self.log is None else self.log.stood,
+            self.groups,
+            self.wanted,
+            by_partition=self.pipeline is None,
         )
-        return folded if self.stood is None else self.keep(folded)
+        return folded if self.log is None else self.keep(folded)
 
     @cached_property
     def by_log(self) -> DataFrame:
         """The words (topic, partition, producer) whose messages and deliveries are not what stands in the log."""
-        return self.keep(_differing(self.folded, self.read_by))
+        return self.keep(_differing(self.folded, self.groups if self.from_log is not None else ()))
 
     @cached_property
     def words(self) -> DataFrame:
-        """Columns DOUBTED, and `delivery`: whether a delivery is in doubt, and not only the order, or the log."""
+        """Columns DOUBTED, `delivery` and `held`: whether deliveries are in doubt, and whether these or the log are.
+
+        Of the others only the order is not proved. They may be most of a run, so that their rows are not held.
+        """
         parts = []
-        if self.deliveries is not None:
-            parts += [_suspects(self.folded, self.groups, ordered=self.ordered)]
-        if self.deliveries is not None and self.unsettled:
+        if self.compared is not None:
+            parts += [_suspects(self.folded, self.groups, ordered=self.pipeline is None)]
+        if self.compared is not None and self.unsettled:
             parts += [_unsettled_words(self.messages, self.groups)]
         if self.odd is not None:
             parts += [_owned_words(self.odd)]
-        if self.stood is not None:
+        words = [part.selectExpr(*DOUBTED, "delivery", "delivery as held") for part in parts]
+        if self.log is not None:
             told = for_each(self.by_log.select(TOPIC, PRODUCER, WORD).distinct(), self.groups)
-            parts += [told.selectExpr(*DOUBTED, "false as delivery")]
-        words = reduce(DataFrame.union, parts)
-        if len(parts) > 1:
-            words = words.groupBy(*DOUBTED).agg(F.expr("bool_or(delivery) as delivery"))
-        return self.keep(words)
+            words += [told.selectExpr(*DOUBTED, "false as delivery", "true as held")]
+        if len(words) == 1:
+            return self.keep(words[0])
+        both = (F.expr(f"bool_or({name}) as {name}") for name in ("delivery", "held"))
+        return self.keep(reduce(DataFrame.union, words).groupBy(*DOUBTED).agg(*both))
 
     @cached_property
     def sent(self) -> DataFrame:
         """The messages in doubt, once for each group that doubts them."""
-        return self.keep(_of_words(self.messages, self.words, self.expected))
+        drops = self.pipeline is not None and self.pipeline.drops
+        expected = "expected" if drops else "true as expected"
+        return self.keep(_of_words(self.messages, self.words.where("held"), expected))
 
     @cached_property
     def sound(self) -> DataFrame:
         """The deliveries in doubt that have a sound stamp."""
-        assert self.deliveries is not None
-        return self.keep(sound_of_words(self.deliveries, self.words))
+        assert self.compared is not None
+        return self.keep(sound_of_words(self.compared, self.words.where("held")))
 
     @cached_property
     def standing(self) -> DataFrame:
         """What the log holds of the messages in doubt: topic, partition, offset, producer, seq."""
-        assert self.stood is not None
-        words = self.words.select(TOPIC, PRODUCER, WORD).distinct()
-        rows = self.stood.withColumn(WORD, F.expr(word(SEQ))).join(words, [TOPIC, PRODUCER, WORD], "leftsemi")
+        assert self.log is not None
+        words = self.words.where("held").select(TOPIC, PRODUCER, WORD).distinct()
+        rows = self.log.stood.withColumn(WORD, F.expr(word(SEQ))).join(words, [TOPIC, PRODUCER, WORD], "leftsemi")
         return self.keep(rows.select(*PLACE, PRODUCER, SEQ))
 
 
@@ -152,7 +180,7 @@ def _folded(
     from_lane = (TOPIC, PARTITION if by_partition else nowhere, PRODUCER, _WORD)
     no_order, mark = (f"{_NO_NUMBER} as at", f"{_NO_NUMBER} as shift"), "0L" if stood is None else _MARK
     sides = [
-        messages.where(wanted if stood is None else "error is null").selectExpr(
+        messages.where("error is null").selectExpr(
             *lane, f"{_SENT} as who", f"if({wanted}, {_BIT}, 0L) as one", f"if({PLACED}, 1L, 0L) as copy", *no_order,
             f"if({PLACED}, {mark}, 0L) as mark",
         )

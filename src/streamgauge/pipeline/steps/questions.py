@@ -11,7 +11,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings, together
-from streamgauge.pipeline.audit.log import ReadLog
 from streamgauge.pipeline.audit.words import InDoubt
 from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
@@ -143,14 +142,20 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     """What became of the messages, and rates of receiving."""
     traits = run.traits
     log = judging.log_of(run.spark, run.bronze) if traits.loads else None
-    rows = _rows_in_doubt(run, messages, deliveries, log) if traits.loads else None
+    rows = None
+    if traits.loads:
+        rows = judging.rows_in_doubt(run.spark, run.bronze, traits, messages, deliveries, log, run.keep)
     findings = _findings(run, deliveries, rows)
     timed = _timed(deliveries, None if findings is None else findings.untimed, traits)
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in _received_values(traits).items()}
     by = [label for label, is_told in ((TOPIC, traits.tells_topics), (CONSUMER, traits.tells_workers)) if is_told]
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=traits.policy, by=by).toArrow()
-    more = None if rows is None else _beside(run, rows, deliveries, findings, log)
-    parts = [each for each in (None if findings is None else findings.classes, more) if each is not None]
+    told = None if findings is None else findings.classes
+    more = None
+    if rows is not None:
+        ended = judging.endings_of(run.spark, run.bronze, traits)
+        more = judging.beside(rows, told, ended, transactional=traits.transactional)
+    parts = [each for each in (told, more) if each is not None]
     if not parts:
         return ReceivedSide(Sums(summed), timed, log_read=log is not None)
     classes = run.keep(together(parts)) if len(parts) > 1 else parts[0]
@@ -164,27 +169,6 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     by_second = accounts.by_second(classes, run.span.measure)
     dropped = None if findings is None else findings.dropped
     return ReceivedSide(Sums(summed), timed, ages, found, problems, dropped, log is not None, by_second)
-
-
-def _rows_in_doubt(run: Inputs, messages: DataFrame, deliveries: DataFrame, log: ReadLog | None) -> InDoubt:
-    received = deliveries if run.traits.consumes else None
-    return judging.rows_in_doubt(run.spark, run.bronze, run.traits, messages, received, log, run.keep)
-
-
-def _beside(
-    run: Inputs, rows: InDoubt, deliveries: DataFrame, found: Findings | None, log: ReadLog | None
-) -> DataFrame | None:
-    """What stands beside the classes of messages; None where there is nothing."""
-    traits = run.traits
-    reads_it = traits.consumes and traits.pipeline is None
-    return judging.beside(
-        rows,
-        deliveries if reads_it else None,
-        None if found is None else found.classes,
-        log,
-        judging.endings_of(run.spark, run.bronze, traits),
-        transactional=traits.transactional,
-    )
 
 
 def received_latency(run: Inputs, received: ReceivedSide, doubted: Doubts | None) -> ReceivedLatency:
