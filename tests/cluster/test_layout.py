@@ -102,6 +102,13 @@ def test_kafkas_own_topics_survive_the_death_of_a_broker_where_they_can(
     assert found["transaction.state.log.min.isr"] == in_sync
 
 
+def test_a_new_group_waits_for_members_that_join_together() -> None:
+    """Kafka's own 3 s would be most of a start, and none gives the first member all partitions."""
+    found = configured(ClusterPlan(2))
+
+    assert [each["group.initial.rebalance.delay.ms"] for each in found] == ["200", "200"]
+
+
 def test_settings_of_the_user_come_last() -> None:
     plan = ClusterPlan(2, configs={"log.retention.ms": "1000", "replica.lag.time.max.ms": "5000"})
 

@@ -190,14 +190,15 @@ def test_held_connections_are_used_in_turn() -> None:
     assert ground.sink.column("at_ns") == [START_NS + second * NS_PER_SECOND for second in (0, 2, 4)]
 
 
-def test_held_connections_are_made_before_the_load() -> None:
+@pytest.mark.parametrize("order", [Order.PREPARE, Order.JOIN])
+def test_held_connections_are_made_before_the_load(order: Order) -> None:
     """Each is used once; that was due at no time."""
     work = (
         OPEN,
         Work(ConnectionKind.HOLD_PRODUCER, Fraction(3), 3),
         Work(ConnectionKind.HOLD_METADATA, Fraction(2), 2),
     )
-    ground = Ground(FakeConnections(error=lambda number: "_TIMED_OUT" if number == 2 else None), work)
+    ground = Ground(FakeConnections(error=lambda number: "_TIMED_OUT" if number == 2 else None), work, order=order)
 
     ground.connector().prepare()
 

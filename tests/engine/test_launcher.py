@@ -25,13 +25,16 @@ PATIENCE_NS = 120 * NS_PER_SECOND
 
 @dataclass(frozen=True)
 class Waits:
-    """A job that is ready at once and ends with the run, or fails with a reason."""
+    """A job that is ready at once, or when it could join, and ends with the run, or fails with a reason."""
 
     fails: bool = False
+    joins: bool = False
 
     def run(self, context: Context) -> None:
         if self.fails:
             raise WorkerError("no room")
+        if self.joins:
+            context.await_join()
         context.ready()
         while context.order() < Order.FINISH:
             clock.sleep_seconds(0.005)
@@ -77,6 +80,18 @@ def test_a_worker_shares_the_board_and_ends_with_the_run(launcher: Launcher, boa
         worker.signal(signal.SIGKILL)
         worker.end()
     assert [worker.poll() for worker in workers] == [0, 0]
+
+
+@pytest.mark.parametrize("role", ["consumer", "tracker"])
+def test_who_joins_a_group_waits_for_the_order(launcher: Launcher, board: Board, tmp_path: Path, role: str) -> None:
+    """Others are ready before."""
+    joining = launcher.start(WorkerSpec(f"{role}-0", (0,), tmp_path, open_sink, Waits(joins=True)))
+    other = launcher.start(spec(tmp_path, 1))
+    until(launcher, lambda: board.state(0) == State.JOINING and board.state(1) == State.READY)
+    board.give(Order.JOIN)
+    until(launcher, lambda: board.state(0) == State.READY)
+    board.give(Order.FINISH)
+    until(launcher, lambda: joining.poll() == other.poll() == 0)
 
 
 def test_a_worker_is_stopped_goes_on_and_is_killed(launcher: Launcher, board: Board, tmp_path: Path) -> None:

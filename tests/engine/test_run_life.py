@@ -11,13 +11,15 @@ import pytest
 from tests.injecting import FakeBroker, FakeDisk, fault, scheduled
 from tests.links import FakeLinks
 
+from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block, ClientSpec
-from streamgauge.domain.errors import BrokerError, RecordError
+from streamgauge.domain.errors import BrokerError, RecordError, WorkerError
 from streamgauge.domain.look import Look
 from streamgauge.engine.board import Cells, Order, Slot, State, broker_cell
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.fake import FakeLog, FakeOffsets, FakeReader
 from streamgauge.engine.ports.disks import StoringBroker
+from streamgauge.engine.ports.workers import Job
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.supervise.fake import FakeLauncher, FakeProcess, in_order
@@ -31,6 +33,7 @@ from streamgauge.engine.supervise.supervisor import (
     Supervisor,
 )
 from streamgauge.engine.worker.context import Context
+from streamgauge.engine.worker.observers import TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
@@ -58,9 +61,9 @@ def consumer(number: int) -> ConsumerJob:
 
 
 def consumes(process: FakeProcess, board: Cells, now_ns: int) -> None:
-    """Has all partitions as soon as it is ready, and has read everything two seconds after the load."""
+    """Has all partitions as soon as it can join, and has read everything two seconds after the load."""
     rows = list(process.spec.rows)
-    board.slots[rows, Slot.ASSIGNED] = PARTITIONS
+    board.slots[rows, Slot.ASSIGNED] = PARTITIONS if board.order >= Order.JOIN else 0
     over_ns = board.slots[0, Slot.OVER_NS]
     if over_ns and now_ns >= over_ns + 2 * SECOND:
         board.positions[rows] = ENDS
@@ -120,6 +123,7 @@ class Ground:
     brokers: list[StoringBroker] = field(default_factory=list)
     network: FakeLinks | None = None
     producers: int = 1
+    consumers: int = 1
     offsets: FakeOffsets = field(default_factory=lambda: FakeOffsets(ENDS))
     sink: Rows = field(default_factory=Rows)
     interrupts: Interrupts = field(default_factory=Interrupts)
@@ -137,7 +141,7 @@ class Ground:
         plan = Plan(
             self.path,
             [producer(number) for number in range(self.producers)],
-            [consumer(0)],
+            [consumer(number) for number in range(self.consumers)],
             [],
             self.brokers,
             PARTITIONS,
@@ -186,7 +190,7 @@ def test_a_run_goes_through_all_its_phases(tmp_path: Path) -> None:
     assert spans["measure"] == (WARMUP, WARMUP + MEASURE)
     assert spans["drain"][0] == WARMUP + MEASURE
     assert spans["drain"][1] == pytest.approx(WARMUP + MEASURE + 2 * SECOND, abs=5 * TICK)
-    assert [order for _, order in ground.orders] == [Order.PREPARE, Order.GO, Order.STOP_LOAD, Order.FINISH]
+    assert [order for _, order in ground.orders] == [*Order][:-1]
     assert ground.codes == {"producer-0": 0, "consumer-0": 0, "sampler-0": 0}
     assert (outcome.ending, outcome.reasons, outcome.drained) == ("finished", [], True)
     assert outcome.load_ended_ns == start + WARMUP + MEASURE
@@ -195,6 +199,49 @@ def test_a_run_goes_through_all_its_phases(tmp_path: Path) -> None:
     assert [worker.name for worker in ground.begun[0].workers] == ["producer-0", "consumer-0", "sampler-0"]
     assert ground.said == ["starting 1 producer and 1 consumer", "warm-up 2 s, measure 10 s", "draining"]
     assert {look.stage for look in ground.looks} == {"starting", "warmup", "measure", "drain", "ending"}
+
+
+def test_consumers_join_their_groups_when_all_of_them_can(tmp_path: Path) -> None:
+    """Whoever joined alone would get all partitions, and give most of them back later."""
+    late_ns = START + 3 * SECOND
+
+    def half(process: FakeProcess, board: Cells, now_ns: int) -> None:
+        consumes(process, board, now_ns)
+        board.slots[list(process.spec.rows), Slot.ASSIGNED] //= 2
+
+    def late(process: FakeProcess, board: Cells, now_ns: int) -> None:
+        if now_ns >= late_ns:
+            half(process, board, now_ns)
+
+    ground = Ground(tmp_path, {"consumer-0": half, "consumer-1": late}, consumers=2)
+    outcome = ground.conduct()
+
+    assert outcome.ending == "finished"
+    assert {order: at_ns for at_ns, order in ground.orders}[Order.JOIN] == pytest.approx(late_ns, abs=2 * TICK)
+
+
+@pytest.mark.parametrize("name", ["consumer-0", "tracker-0"])
+def test_who_joins_a_group_opens_its_client_when_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Before, it only says that it could."""
+    board = Cells.new(1, PARTITIONS)
+    opened: list[Order] = []
+
+    def sleep(_seconds: float) -> None:
+        assert (opened, board.state(0)) == ([], State.JOINING)
+        board.give(Order.JOIN)
+
+    def opens(*_: Any) -> Any:
+        opened.append(board.order)
+        raise WorkerError("enough")
+
+    monkeypatch.setattr(clock, "sleep_seconds", sleep)
+    jobs: dict[str, Job] = {"consumer-0": replace(consumer(0), open_reader=opens), "tracker-0": TrackerJob(opens, 0, 0)}
+    with pytest.raises(WorkerError, match="enough"):
+        jobs[name].run(Context(name, (0,), tmp_path, lambda *_: Rows(), board))
+
+    assert opened == [Order.JOIN]
 
 
 def test_a_load_that_is_sent_before_its_time_is_over_then(tmp_path: Path) -> None:
@@ -290,18 +337,23 @@ def test_one_interrupt_stops_the_load_and_drains(tmp_path: Path) -> None:
 
     assert (outcome.ending, outcome.drained, outcome.reasons) == ("interrupted", True, [])
     assert [phase.name for phase in outcome.phases] == ["warmup", "measure", "drain"]
-    assert [order for _, order in ground.orders] == [Order.PREPARE, Order.GO, Order.STOP_LOAD, Order.FINISH]
+    assert [order for _, order in ground.orders] == [*Order][:-1]
     assert outcome.load_ended_ns == pytest.approx(START + 4 * SECOND, abs=3 * TICK)
     assert set(ground.codes.values()) == {0}
 
 
 def test_two_interrupts_end_it_now(tmp_path: Path) -> None:
     """Nobody waits for what does not end: it is killed, and told so."""
-    ground = Ground(tmp_path, {"consumer-0": lambda *given: consumes(*given) if given[1].order < 2 else None})
+
+    def hangs(process: FakeProcess, board: Cells, now_ns: int) -> None:
+        if board.order < Order.STOP_LOAD:
+            consumes(process, board, now_ns)
+
+    ground = Ground(tmp_path, {"consumer-0": hangs})
     ground.happens = {4 * SECOND: ground.interrupts.note, 5 * SECOND: ground.interrupts.note}
     outcome = ground.conduct()
 
-    assert [order for _, order in ground.orders] == [Order.PREPARE, Order.GO, Order.STOP_LOAD, Order.ABORT]
+    assert [order for _, order in ground.orders] == [each for each in Order if each != Order.FINISH]
     assert (outcome.ending, outcome.drained) == ("interrupted", False)
     assert outcome.reasons == ["consumer-0 did not exit and was killed"]
     assert ground.launcher.at_ns == pytest.approx(START + 5 * SECOND + ABORT_NS, abs=5 * TICK)
@@ -326,7 +378,7 @@ def test_an_interrupt_before_the_load_leaves_nothing(tmp_path: Path) -> None:
     outcome = ground.conduct()
 
     assert (outcome.ending, outcome.reasons) == ("interrupted", ["interrupted before the load started"])
-    assert [order for _, order in ground.orders] == [Order.PREPARE, Order.ABORT]
+    assert [order for _, order in ground.orders] == [Order.PREPARE, Order.JOIN, Order.ABORT]
     assert ground.launcher.at_ns == pytest.approx(START + SECOND + UNUSED_NS, abs=5 * TICK)
     assert (outcome.phases, ground.begun) == ([], [])
 

@@ -19,13 +19,15 @@ class Order(IntEnum):
     """What the supervisor wants of all workers; only ever rises."""
 
     PREPARE = 0
-    GO = 1
+    JOIN = 1
+    """Consumers join their groups."""
+    GO = 2
     """Run the load from `START_NS` to `LOAD_END_NS`."""
-    STOP_LOAD = 2
+    STOP_LOAD = 3
     """Producers stop and flush; consumers go on."""
-    FINISH = 3
+    FINISH = 4
     """Consumers write their positions and leave; everybody ends."""
-    ABORT = 4
+    ABORT = 5
     """Keep what is recorded and end at once."""
 
 
@@ -100,11 +102,13 @@ class State(IntEnum):
     """How far a worker is."""
 
     STARTING = 0
-    READY = 1
-    RUNNING = 2
-    FLUSHED = 3
+    JOINING = 1
+    """Consumer, tracker: about to join its group, together with the others."""
+    READY = 2
+    RUNNING = 3
+    FLUSHED = 4
     """Producer: the load is over and every message is reported. Query: it has ended as it was told to."""
-    DONE = 4
+    DONE = 5
 
 
 PROCESSES: Final = ("driver", "executor-0", "executor-1", "executor-2", "executor-3")

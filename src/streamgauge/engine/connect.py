@@ -64,7 +64,7 @@ class Connector:
         """Make every held connection and use it once, one after the other, for at most `PREPARE_NS`."""
         limit_ns = self.now_ns() + PREPARE_NS
         for kind, number in ((work.kind, number) for work in self.work for number in range(work.held)):
-            if self.order() != Order.PREPARE or self.now_ns() > limit_ns:
+            if self.order() >= Order.GO or self.now_ns() > limit_ns:
                 break
             self._use(kind, number, NULL_INT64)
         self._record()

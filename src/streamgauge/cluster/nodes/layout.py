@@ -149,7 +149,8 @@ def properties_of(
         "log.dirs": ",".join(map(str, storage.log_dirs)),
         "metadata.log.dir": str(storage.metadata),
         "auto.create.topics.enable": "false",
-        "group.initial.rebalance.delay.ms": "0",
+        # Without it the first consumer gets all partitions, and learns of others with its next heartbeat, after 3 s.
+        "group.initial.rebalance.delay.ms": "200",
         **_SHARE,
         # Nothing that a run wrote may expire before it is read.
         "log.retention.ms": "-1",

@@ -45,10 +45,15 @@ Act = Callable[[FakeProcess, Cells, int], None]
 
 
 def in_order(process: FakeProcess, board: Cells, now_ns: int) -> None:
-    """What a worker does that follows its orders: it is ready at once, sends until the load is over, and ends."""
+    """What a worker does that follows its orders: it is ready at once, or once it has joined its group, and ends.
+
+    A producer sends until the load is over.
+    """
     rows, role = list(process.spec.rows), process.spec.name.partition("-")[0]
     state, order = board.state(rows[0]), board.order
-    if state < State.READY:
+    if state < State.READY and role in {"consumer", "tracker"} and order < Order.JOIN:
+        board.slots[rows, Slot.STATE] = State.JOINING
+    elif state < State.READY:
         board.slots[rows, Slot.STATE] = State.READY
     elif order >= Order.FINISH:
         board.slots[rows, Slot.STATE] = State.DONE

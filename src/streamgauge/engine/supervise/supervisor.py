@@ -121,6 +121,7 @@ class Supervisor:
         """Wait until every worker is ready and every partition has its consumer; False if the user would not wait."""
         limit_ns = self.now_ns() + READY_NS
         while True:
+            self._workers.let_join()
             late = self._workers.not_ready()
             if not late and self._workers.are_groups_complete(len(self.plan.read_places), self.plan.read_topics):
                 return True

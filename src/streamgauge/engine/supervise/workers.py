@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streamgauge.domain.folder.facts import WorkerFacts
-from streamgauge.engine.board import Slot, State
+from streamgauge.engine.board import Order, Slot, State
 from streamgauge.engine.ports.workers import Board, Job, Process
 from streamgauge.engine.worker.observers import QueryJob
 from streamgauge.engine.worker.roles import ConsumerJob
@@ -104,6 +104,12 @@ class Workers:
         for worker in over:
             worker.ended_ns = now_ns
         return [worker for worker in over if not worker.is_in_order()]
+
+    def let_join(self) -> None:
+        """Give the order to join groups, once all who join one can."""
+        joining = [*self.of("consumer"), *self.of("tracker")]
+        if all(worker.state(self.board) >= State.JOINING for worker in joining):
+            self.board.give(Order.JOIN)
 
     def not_ready(self) -> list[str]:
         """The names of those that cannot begin yet."""

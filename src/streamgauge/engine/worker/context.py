@@ -78,9 +78,21 @@ class Context:
         gc.callbacks.append(CountedCollections(self.slots[0]))
         self.tell(State.READY)
 
+    def await_join(self) -> None:
+        """Wait until every member of the groups can join.
+
+        A group whose members join one after the other gives the first all partitions, which learns of the others with
+        its next heartbeat.
+        """
+        self.tell(State.JOINING)
+        self._await(Order.JOIN)
+
     def await_go(self) -> None:
         """Wait until the supervisor wants the load to run, or to end."""
-        while self.order() == Order.PREPARE:
+        self._await(Order.GO)
+
+    def _await(self, order: Order) -> None:
+        while self.order() < order:
             clock.sleep_seconds(0.005)
 
     def await_start(self) -> None:

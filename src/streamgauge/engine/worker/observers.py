@@ -100,6 +100,7 @@ class TrackerJob:
 
     def run(self, context: Context) -> None:
         """Track from before the load until the run is over."""
+        context.await_join()
         told = {"group": self.group}
         with (
             contextlib.closing(self.open_tracker()) as tracker,

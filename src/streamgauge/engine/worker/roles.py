@@ -137,6 +137,7 @@ class ConsumerJob:
 
     def run(self, context: Context) -> None:
         """Consume until the run is over; at the end write the positions and leave the groups."""
+        context.await_join()
         with contextlib.ExitStack() as stack:
             # Closed last: leaving the group may take its time, and by then the rows are safe.
             readers = [
