@@ -40,6 +40,14 @@ class Waits:
             clock.sleep_seconds(0.005)
 
 
+@dataclass(frozen=True)
+class TellsThreads:
+    """A job that tells how many threads numpy may have."""
+
+    def run(self, _context: Context) -> None:
+        raise WorkerError(os.environ["OPENBLAS_NUM_THREADS"])
+
+
 @pytest.fixture(params=["fake", pytest.param("local", marks=pytest.mark.slow)])
 def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
     made = FakeLauncher() if request.param == "fake" else LocalLauncher()
@@ -121,6 +129,25 @@ def test_a_local_worker_that_fails_leaves_its_reason(tmp_path: Path) -> None:
 
     assert (worker.poll(), board.said(0)) == (1, "no room")
     assert (tmp_path / "logs" / "waiter-0.log").exists()
+    launcher.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("users", "told"), [(None, "1"), ("4", "4")])
+def test_numpy_has_one_thread_in_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str | None, told: str
+) -> None:
+    """Unless the user says otherwise: functions of theirs run here."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if users:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", users)
+    (tmp_path / "logs").mkdir()
+    launcher = LocalLauncher()
+    board = launcher.board(BoardSpec(tmp_path, 1, 1, 1, {}))
+    worker = launcher.start(WorkerSpec("teller-0", (0,), tmp_path, open_sink, TellsThreads()))
+    until(launcher, lambda: worker.poll() is not None)
+
+    assert board.said(0) == told
     launcher.close()
 
 

@@ -246,8 +246,8 @@ def _array(column: Column, values: Any, rows: int) -> pa.Array:
 
 @functools.cache
 def _warm_up() -> None:
-    """Write a part to memory: the first use of Arrow and Parquet holds the interpreter for most of a second."""
-    count = ROWS_PER_PART
+    """Write a small part to memory: the first use of Arrow and Parquet takes as long as writing a whole part."""
+    count = 1_000
     for schema in (EVENTS["sent"], EVENTS["received"]):
         columns = make_buffers(schema, {}, count)
         texts = {column.name: (columns[column.name], ["x"]) for column in schema.columns if column.type is Type.STRING}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import psutil
 import pytest
 
 from streamgauge.runs.experiment.settle import Settled, idle_share, settled
@@ -35,3 +36,17 @@ def test_it_waits_for_two_quiet_looks(
 
 def test_the_machine_tells_its_idle_share() -> None:
     assert 0 <= idle_share() <= 1
+
+
+@pytest.mark.parametrize(("cores", "busy"), [(1, 0.0), (1, 0.05), (2, 0.05), (64, 8.0)])
+def test_the_idle_share_is_that_of_few_and_of_many_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int, busy: float
+) -> None:
+    """A look at one core sees less than a second of CPU time."""
+    times = psutil.cpu_times()
+    spent = times._replace(user=times.user + busy, idle=times.idle + 0.25 * cores - busy)
+    looks = iter([times, spent])
+    monkeypatch.setattr(psutil, "cpu_times", lambda: next(looks))
+    monkeypatch.setattr("psutil.time.sleep", lambda _seconds: None)
+
+    assert idle_share() == pytest.approx(1 - busy / (0.25 * cores), abs=0.001)

@@ -25,6 +25,8 @@ from streamgauge.engine.supervise.cells import describe
 from streamgauge.engine.worker.main import TOLD_TO_ALL, Start, map_cells
 from streamgauge.processes.disk import reserve
 
+_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
+"""Unless the user's says otherwise. By default numpy starts a thread for each core, which takes time; none is used."""
 _START: Final = "from streamgauge.engine.worker.main import main; main()"
 
 
@@ -68,6 +70,7 @@ class LocalLauncher:
                     stdout=log,
                     stderr=log,
                     pass_fds=(self._descriptor,),
+                    env=_ENVIRONMENT | os.environ,
                 )
         except OSError as error:
             raise WorkerError(f"{spec.name} could not be started: {error.strerror}") from error
