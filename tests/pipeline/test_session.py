@@ -21,7 +21,7 @@ from tests.waiting import until
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.spark.session import SESSIONS, Sessions
-from streamgauge.pipeline.spark.settings import SMALL_ROWS, settings, sizing
+from streamgauge.pipeline.spark.settings import FEW_ROWS, SMALL_ROWS, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 from streamgauge.record.parts import write_parquet
 
@@ -33,6 +33,14 @@ def test_small_runs_start_quickly_and_large_ones_stay_within_their_memory() -> N
     assert "-XX:TieredStopAtLevel=1" in small.java_options
     assert "-XX:TieredStopAtLevel=1" not in large.java_options
     assert (large.heap, large.shuffle_partitions, sizing(0, 1).cores) == ("2g", 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "partitions"), [(0, 2), (1, 1), (FEW_ROWS, 1), (FEW_ROWS + 1, 2), (SMALL_ROWS, 2), (80_000_000, 10)]
+)
+def test_few_rows_are_shuffled_to_one_task(rows: int, partitions: int) -> None:
+    """Where nobody knows how many there are, they may be many."""
+    assert sizing(rows, 2).shuffle_partitions == partitions
 
 
 def test_a_local_session_leaves_its_files_in_its_scratch_folder(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
 SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *COMPILED)
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
+FEW_ROWS = 500_000
+"""Up to so many rows a task for a second shuffle partition takes longer to begin than it saves."""
 
 COMMON: Mapping[str, str] = MappingProxyType(
     {
@@ -71,10 +73,10 @@ class Sizing:
 
 
 def sizing(rows: int, processors: int) -> Sizing:
-    """How to size the session for so many rows of events."""
+    """How to size the session for so many rows of events; 0 where nobody knows how many."""
     cores = max(2, processors)
     if rows <= SMALL_ROWS:
-        return Sizing(cores, "1g", 2, SMALL, 2)
+        return Sizing(cores, "1g", 1 if 0 < rows <= FEW_ROWS else 2, SMALL, 2)
     partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
     return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC", *COMPILED), 2)
 
