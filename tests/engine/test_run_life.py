@@ -190,7 +190,9 @@ def test_a_run_goes_through_all_its_phases(tmp_path: Path) -> None:
     assert spans["measure"] == (WARMUP, WARMUP + MEASURE)
     assert spans["drain"][0] == WARMUP + MEASURE
     assert spans["drain"][1] == pytest.approx(WARMUP + MEASURE + 2 * SECOND, abs=5 * TICK)
-    assert [order for _, order in ground.orders] == [*Order][:-1]
+    assert [order for _, order in ground.orders] == [
+        Order.PREPARE, Order.JOIN, Order.GO, Order.STOP_LOAD, Order.FINISH,
+    ]  # fmt: skip
     assert ground.codes == {"producer-0": 0, "consumer-0": 0, "sampler-0": 0}
     assert (outcome.ending, outcome.reasons, outcome.drained) == ("finished", [], True)
     assert outcome.load_ended_ns == start + WARMUP + MEASURE
@@ -272,6 +274,13 @@ def test_a_worker_that_never_gets_ready_fails_the_run(tmp_path: Path) -> None:
     assert outcome.phases == []
 
 
+def test_who_waits_for_others_to_join_is_not_late(tmp_path: Path) -> None:
+    """It is the one that does not come that keeps the run."""
+    outcome = Ground(tmp_path, {"consumer-1": does_nothing}, consumers=2).conduct()
+
+    assert outcome.reasons[0] == "consumer-1 was not ready within 90 s"
+
+
 def test_a_group_that_never_gets_its_partitions_fails_the_run(tmp_path: Path) -> None:
     """Though every worker is ready."""
     outcome = Ground(tmp_path, {"consumer-0": in_order}).conduct()
@@ -337,7 +346,9 @@ def test_one_interrupt_stops_the_load_and_drains(tmp_path: Path) -> None:
 
     assert (outcome.ending, outcome.drained, outcome.reasons) == ("interrupted", True, [])
     assert [phase.name for phase in outcome.phases] == ["warmup", "measure", "drain"]
-    assert [order for _, order in ground.orders] == [*Order][:-1]
+    assert [order for _, order in ground.orders] == [
+        Order.PREPARE, Order.JOIN, Order.GO, Order.STOP_LOAD, Order.FINISH,
+    ]  # fmt: skip
     assert outcome.load_ended_ns == pytest.approx(START + 4 * SECOND, abs=3 * TICK)
     assert set(ground.codes.values()) == {0}
 
@@ -353,7 +364,9 @@ def test_two_interrupts_end_it_now(tmp_path: Path) -> None:
     ground.happens = {4 * SECOND: ground.interrupts.note, 5 * SECOND: ground.interrupts.note}
     outcome = ground.conduct()
 
-    assert [order for _, order in ground.orders] == [each for each in Order if each != Order.FINISH]
+    assert [order for _, order in ground.orders] == [
+        Order.PREPARE, Order.JOIN, Order.GO, Order.STOP_LOAD, Order.ABORT,
+    ]  # fmt: skip
     assert (outcome.ending, outcome.drained) == ("interrupted", False)
     assert outcome.reasons == ["consumer-0 did not exit and was killed"]
     assert ground.launcher.at_ns == pytest.approx(START + 5 * SECOND + ABORT_NS, abs=5 * TICK)

@@ -10,6 +10,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.engine.board import Cells, Order, Slot, State
 from streamgauge.engine.ports.workers import BoardSpec, WorkerSpec
+from streamgauge.engine.supervise.workers import JOINING
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ def in_order(process: FakeProcess, board: Cells, now_ns: int) -> None:
     """
     rows, role = list(process.spec.rows), process.spec.name.partition("-")[0]
     state, order = board.state(rows[0]), board.order
-    if state < State.READY and role in {"consumer", "tracker"} and order < Order.JOIN:
+    if state < State.READY and role in JOINING and order < Order.JOIN:
         board.slots[rows, Slot.STATE] = State.JOINING
     elif state < State.READY:
         board.slots[rows, Slot.STATE] = State.READY

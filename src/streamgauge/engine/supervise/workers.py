@@ -10,6 +10,8 @@ from streamgauge.engine.ports.workers import Board, Job, Process
 from streamgauge.engine.worker.observers import QueryJob
 from streamgauge.engine.worker.roles import ConsumerJob
 
+JOINING: Final = ("consumer", "tracker")
+"""Roles that join groups, all at the same time."""
 _ALONE: Final = ("query", "lookup", "lag", "controller")
 """Roles of which a run has one worker at most."""
 
@@ -107,13 +109,14 @@ class Workers:
 
     def let_join(self) -> None:
         """Give the order to join groups, once all who join one can."""
-        joining = [*self.of("consumer"), *self.of("tracker")]
-        if all(worker.state(self.board) >= State.JOINING for worker in joining):
+        if all(each.state(self.board) >= State.JOINING for each in self.each if each.role in JOINING):
             self.board.give(Order.JOIN)
 
     def not_ready(self) -> list[str]:
-        """The names of those that cannot begin yet."""
-        return [worker.name for worker in self.each if worker.state(self.board) < State.READY]
+        """The names of those that cannot begin yet, without those that wait for others to join their groups."""
+        waiting = State.JOINING if self.board.order < Order.JOIN else None
+        states = [(each.name, each.state(self.board)) for each in self.each]
+        return [name for name, state in states if state < State.READY and state != waiting]
 
     def are_groups_complete(self, partitions: int, topics: int) -> bool:
         """Whether every group has all partitions that it reads, of so many topics together."""

@@ -16,7 +16,7 @@ SMALL_ROWS = 8_000_000
 SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *COMPILED)
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 FEW_ROWS = 500_000
-"""Up to so many rows a task for a second shuffle partition takes longer to begin than it saves."""
+"""Up to so many rows there is one shuffle partition: a second task takes longer to begin than it saves."""
 
 COMMON: Mapping[str, str] = MappingProxyType(
     {
