@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
@@ -30,6 +29,7 @@ from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
 from streamgauge.runs.archives import make as make_archives
 from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.experiment.settle import idle_share as idle_share
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.runs.request.trust import Trust
@@ -227,8 +227,3 @@ def producer_performance(bootstrap: str, name: str, messages: int) -> list[str]:
         "--bootstrap-server", bootstrap,
         "--command-property", "acks=1", "linger.ms=5", "batch.size=131072",
     )  # fmt: skip
-
-
-def idle_share() -> float:
-    """How idle the machine is before a measurement, over half a second."""
-    return 1 - psutil.cpu_percent(interval=0.5) / 100
