@@ -22,6 +22,7 @@ from benchmarks import (
     seams,
     site,
     waking,
+    warm,
     watch,
 )
 
@@ -46,6 +47,7 @@ def main() -> None:
         batches,
         seams,
         analysis,
+        warm,
         audit,
         report,
         site,
