@@ -13,10 +13,10 @@ COMPILED: Final = ("-XX:-DontCompileHugeMethods",)
 """Spark writes one method for a whole stage. The JVM would interpret one of more than 8,000 bytes for every message."""
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
-CODE_CACHE: Final = "-XX:ReservedCodeCacheSize=240m"
+_CODE_CACHE: Final = "-XX:ReservedCodeCacheSize=240m"
 """As a JVM has that compiles in tiers. With one tier it has 48 MB, which some analyses fill: it then forgets code, and
 compiles it again, as long as the session lasts."""
-SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", CODE_CACHE, *COMPILED)
+SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _CODE_CACHE, *COMPILED)
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 FEW_ROWS = 500_000
 """Up to so many rows there is one shuffle partition: a second task takes longer to begin than it saves."""
