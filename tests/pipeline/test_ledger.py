@@ -87,7 +87,13 @@ def defined_by_log(history: ReadAgain, group: int, *, with_log: bool, said: Audi
 
 
 def found_by_spark(
-    spark: SparkSession, several: Sequence[ReadAgain], folder: Path, *, with_log: bool, all_sound: bool
+    spark: SparkSession,
+    several: Sequence[ReadAgain],
+    folder: Path,
+    *,
+    with_log: bool,
+    all_sound: bool,
+    many: bool = False,
 ) -> tuple[dict[tuple[int, int], Found], dict[int, list[Any]]]:
     """What stands beside the classes, by topic and group; and the findings of the audit by topic."""
     messages, deliveries = silver_of(spark, several, folder)
@@ -97,11 +103,11 @@ def found_by_spark(
     standing = frame(spark, "appended", (row for each in several for row in each.standing), folder)
     log = read_log(spark, [row for each in several for row in each.reread], standing) if with_log else None
     log = log and ReadLog(log.stood, held(log.starts))
-    rows = in_doubt(held(messages), deliveries, GROUPS, held, all_sound=all_sound, unsettled=True, log=log)
+    rows = in_doubt(held(messages), deliveries, GROUPS, held, all_sound=all_sound, unsettled=True, log=log, many=many)
     audited = findings(rows, judged, transactional=True)
     ended = endings(spark, transactions(several))
     classes = None if audited is None else audited.classes
-    more = beside(rows, classes, ended and held(ended), transactional=True)
+    more = beside(rows, classes, ended and held(ended), MEASURE, transactional=True)
     found: dict[tuple[int, int], Found] = {}
     for row in () if more is None else more.collect():
         key = tuple(row[name] for name in ("class", "producer", "seq", "partition", "offset", "measured"))
@@ -160,6 +166,42 @@ def test_without_the_log_the_others_are_told(spark: SparkSession, troubled: list
         for group in GROUPS:
             assert found.get((history.topic, group), Counter()) == defined_by_log(history, group, with_log=False)
     assert not {key[0] for each in found.values() for key in each} & set(BY_LOG)
+
+
+def test_of_many_rows_the_same_is_said(
+    spark: SparkSession, troubled: list[ReadAgain], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no row more is held than has to be, and each side is folded by itself."""
+    several = troubled[:400]
+    few, classes = found_by_spark(spark, several, tmp_path, with_log=True, all_sound=False)
+    monkeypatch.setattr("streamgauge.pipeline.audit.words.FEW_WORDS", 0)
+
+    many, of_many = found_by_spark(spark, several, tmp_path, with_log=True, all_sound=False, many=True)
+
+    assert many == few
+    assert {topic: Counter(rows) for topic, rows in of_many.items()} == {
+        topic: Counter(rows) for topic, rows in classes.items()
+    }
+
+
+@pytest.mark.parametrize("groups", [GROUPS, GROUPS[:1]], ids=["several groups", "one group"])
+@pytest.mark.parametrize("with_log", [False, True], ids=["no log", "a log"])
+def test_each_side_by_itself_is_folded_to_the_same(
+    spark: SparkSession, troubled: list[ReadAgain], tmp_path: Path, groups: Sequence[int], *, with_log: bool
+) -> None:
+    several = troubled[:100]
+    messages, deliveries = silver_of(spark, several, tmp_path)
+    mine = deliveries.where(f"group in ({', '.join(map(str, groups))})")
+    standing = frame(spark, "appended", (row for each in several for row in each.standing), tmp_path)
+    log = read_log(spark, [row for each in several for row in each.reread], standing) if with_log else None
+
+    few, many = (
+        in_doubt(messages, mine, groups, held, all_sound=True, log=log, many=many).folded.collect()
+        for many in (False, True)
+    )
+
+    assert len(few) > 100
+    assert Counter(many) == Counter(few)
 
 
 def test_of_healthy_histories_there_is_nothing_to_tell(spark: SparkSession, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def by_second(classes: DataFrame, measure: MeasureSpan) -> list[Row]:
     """Rows of `problem_counts`: all findings, by class, place and the second that their messages were due in."""
     second = f"cast(floor((coalesce({DUE_NS}, {SENT_NS}) - {measure.from_ns}L) / {NS_PER_SECOND}D) as int)"
     key = (F.expr(_SHOWN).alias(CLASS), GROUP, TOPIC, PARTITION, F.expr(second).alias("second"))
-    counts = classes.where("class != 'delivered_once'").groupBy(*key).agg(F.expr("count(*) as count")).toArrow()
+    counts = classes.groupBy(*key).agg(F.expr("count(*) as count")).toArrow()
     rows: list[Row] = counts.sort_by([(name, "ascending") for name in counts.column_names]).to_pylist()
     return rows
 
@@ -72,8 +72,7 @@ def problems(classes: DataFrame) -> DataFrame:
     """Rows of `problems`: the first findings of each class, in the order of their messages."""
     order = ", ".join((*STAMP, PARTITION, OFFSET))
     return (
-        classes.where("class != 'delivered_once'")
-        .withColumn(CLASS, F.expr(_SHOWN))
+        classes.withColumn(CLASS, F.expr(_SHOWN))
         .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as place")
         .where(f"place <= {PROBLEMS_PER_CLASS}")
         .orderBy(CLASS, "place")
@@ -160,7 +159,7 @@ def _account(traits: RunTraits, sent: Sums, got: Sums, found: Mapping[str, int],
         # Messages that the audit had no reason to doubt were delivered once.
         account["unread"] = unread
         wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread - dropped
-        account["delivered_once"] = wanted - sum(in_doubt.values()) + in_doubt["delivered_once"]
+        account["delivered_once"] = wanted - sum(in_doubt.values())
         if traits.piped is not None and traits.piped.does == AGGREGATE:
             account |= dict.fromkeys(LOSS)
     elif traits.consumes:

@@ -21,7 +21,7 @@ from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit import source
 from streamgauge.pipeline.audit.ends import Judgement
-from streamgauge.pipeline.audit.words import EARLIER, MEASURED, InDoubt, Keep, for_each, sound_of_words
+from streamgauge.pipeline.audit.words import EARLIER, MEASURED, ORDER_ALONE, InDoubt, Keep, for_each, sound_of_words
 from streamgauge.pipeline.columns import (
     DELIVERY,
     DUE_NS,
@@ -71,20 +71,19 @@ def findings(rows: InDoubt, judgement: Judgement, *, transactional: bool = False
     assert deliveries is not None
     if pipeline is not None and pipeline.joins:
         return _of_outputs(messages, deliveries, rows.groups, keep, pipeline)
-    kinds = rows.words.select("delivery", "held").distinct()
-    doubts = {(row.delivery, row.held) for row in kinds.collect()}
+    words, doubts = rows.doubted
     if pipeline is None and odd is None and (True, True) not in doubts:
         # The usual case: all was delivered once, and in some words only the order is not proved yet.
-        falling = some(keep(reordered(sound_of_words(deliveries, rows.words)))) if doubts else None
+        falling = some(keep(reordered(sound_of_words(deliveries, words)))) if doubts else None
         return None if falling is None else Findings(falling, None)
     sent, sound = rows.sent, rows.sound
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
-    every = every if odd is None else every.unionByName(odd)
+    every = every if odd is None else every.unionByName(odd.select(*every.columns))
     classes = classified(sent, every, judgement, rows.wanted)
-    once = lowest(sound).select(*sound.columns)
-    if (False, False) in doubts:
+    once = _each_once(sound, keep)
+    if ORDER_ALONE in doubts:
         # Of these words every message came once.
-        once = once.unionByName(sound_of_words(deliveries, rows.words.where("not held")))
+        once = once.unionByName(sound_of_words(deliveries, words.where("not held")))
     of_deliveries = [
         unrecorded(sent, sound),
         reordered(once) if pipeline is None else reordered(_once(deliveries, sound), messages),
@@ -134,7 +133,7 @@ def classified(sent: DataFrame, deliveries: DataFrame, judgement: Judgement, wan
     received = deliveries.groupBy(GROUP, TOPIC, F.col("owner").alias(PRODUCER), F.col("owned_seq").alias(SEQ))
     copies = received.agg(
         F.expr("count(*) as copies"),
-        F.expr("min(struct(partition, offset)) != max(struct(partition, offset)) as apart"),
+        F.expr("min(partition) != max(partition) or min(offset) != max(offset) as apart"),
     )
     return (
         sent.join(copies, [*MESSAGE], "left")
@@ -158,7 +157,7 @@ def _class(wanted: str) -> str:
             when not ({wanted}) then null
             when apart then '{DUPLICATED}'
             when copies > 1 then 'duplicate_consumer'
-            when copies = 1 then 'delivered_once'
+            when copies = 1 then null
             when fate = {UNDECIDED} then 'unknown'
             when expected is null then '{source.UNTOLD}'
             when offset is null then if(all_read_out, 'lost', 'unknown')
@@ -174,10 +173,9 @@ def _class(wanted: str) -> str:
 
 def unrecorded(sent: DataFrame, sound: DataFrame) -> DataFrame:
     """Findings: the first delivery of each sound stamp that no message has; measured by when it was received."""
-    return (
-        first(sound, MESSAGE, FIRST)
-        .join(sent.select(*MESSAGE), [*MESSAGE], "leftanti")
-        .selectExpr("'unrecorded' as class", *OF_DELIVERY, "(received_tick & 1) = 1 as measured")
+    unknown = sound.join(sent.select(*MESSAGE), [*MESSAGE], "leftanti")
+    return first(unknown, MESSAGE, FIRST).selectExpr(
+        "'unrecorded' as class", *OF_DELIVERY, "(received_tick & 1) = 1 as measured"
     )
 
 
@@ -202,6 +200,14 @@ def reordered(once: DataFrame, messages: DataFrame | None = None) -> DataFrame:
 def lowest(sound: DataFrame) -> DataFrame:
     """Of each message the delivery that counts for its order: the first from the lowest (partition, offset)."""
     return first(sound, MESSAGE, f"partition, offset, {FIRST}")
+
+
+def _each_once(sound: DataFrame, keep: Keep) -> DataFrame:
+    """The same of all messages. Only of those that came again are deliveries put in order."""
+    copies = sound.groupBy(*MESSAGE).agg(F.expr("count(*) as copies"))
+    again = keep(copies.where("copies > 1").select(*MESSAGE))
+    others = sound.join(again, [*MESSAGE], "leftanti")
+    return others.unionByName(lowest(sound.join(again, [*MESSAGE], "leftsemi")).select(*sound.columns))
 
 
 def _once(deliveries: DataFrame, doubted: DataFrame) -> DataFrame:

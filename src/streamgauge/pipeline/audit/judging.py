@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.ends import reached
 from streamgauge.delivery.log import REREAD, Reread
-from streamgauge.delivery.rows import Lag, PipelineUnderTest
+from streamgauge.delivery.rows import Lag, MeasureSpan, PipelineUnderTest
 from streamgauge.pipeline.audit import source
 from streamgauge.pipeline.audit.audit import Findings, findings, some, together
 from streamgauge.pipeline.audit.ends import judgement, remains
@@ -21,6 +21,7 @@ from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.silver import ABORTED
 from streamgauge.pipeline.read.traits import RunTraits
+from streamgauge.pipeline.spark.settings import SMALL_ROWS
 
 
 def end_rows(bronze: Bronze, names: Sequence[str]) -> pa.Table:
@@ -62,6 +63,7 @@ def rows_in_doubt(
         log=log,
         pipeline=traits.pipeline,
         appended=bronze.frame(spark, "appended") if is_read else None,
+        many=bronze.rows("sent") + bronze.rows("received") > SMALL_ROWS,
     )
 
 
@@ -77,12 +79,13 @@ def in_doubt(
     log: ReadLog | None = None,
     pipeline: PipelineUnderTest | None = None,
     appended: DataFrame | None = None,
+    many: bool = False,
 ) -> InDoubt:
     """What a run that both sends and receives has to be audited for.
 
     `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without `unsettled`
     no message is of unknown fate. `reads` are the partitions that consumers are told to read, if they are. With a
-    `pipeline`, `appended` is its source, None where it was not read.
+    `pipeline`, `appended` is its source, None where it was not read. `many` says that there are millions of rows.
     """
     at_source = None if appended is None else source.standing(appended)
     drops, joins = pipeline is not None and pipeline.drops, pipeline is not None and pipeline.joins
@@ -101,6 +104,7 @@ def in_doubt(
         unsettled=unsettled,
         log=log,
         pipeline=pipeline,
+        many=many,
         at_source=at_source,
     )
 
@@ -156,7 +160,7 @@ def endings_of(spark: SparkSession, bronze: Bronze, traits: RunTraits) -> DataFr
 
 
 def beside(
-    rows: InDoubt, classes: DataFrame | None, ended: DataFrame | None, *, transactional: bool
+    rows: InDoubt, classes: DataFrame | None, ended: DataFrame | None, measure: MeasureSpan, *, transactional: bool
 ) -> DataFrame | None:
     """Findings that stand beside the classes of messages; None where there is nothing.
 
@@ -167,7 +171,7 @@ def beside(
     if rows.log is not None:
         frames += told_by_log(rows, rows.log, classes)
     if deliveries is not None:
-        frames += [went_back(deliveries)]
+        frames += [went_back(deliveries, measure)]
     if deliveries is not None and classes is not None and len(rows.groups) > 1:
         frames += [seen_elsewhere(classes, deliveries, keep)]
     if deliveries is not None and classes is not None and transactional:

@@ -32,10 +32,11 @@ from streamgauge.pipeline.columns import (
     TOPIC,
 )
 from streamgauge.pipeline.read.silver import ACKED
+from streamgauge.pipeline.spark.joins import few
 
 _STARTS = pa.schema([("topic", pa.int32()), ("partition", pa.int32()), ("start", pa.int64())])
 _STANDING = (*PLACE, PRODUCER, SEQ)
-BLOCK_BITS = 12
+BLOCK_BITS = 7
 """Offsets are looked at by the block first: to sort all deliveries would take minutes where there are millions."""
 _NO_NUMBER, _NO_INT = "cast(null as bigint)", "cast(null as int)"
 
@@ -128,7 +129,7 @@ def _conflicts(rows: InDoubt, places: DataFrame) -> DataFrame:
     What a group received there, and nobody acknowledged there, is in doubt itself.
     """
     columns = (GROUP, *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, "measured")
-    acked = rows.messages.where(f"error is null and {PLACED}").join(places, [*PLACE], "leftsemi")
+    acked = few(rows.messages.where(f"error is null and {PLACED}"), places, PLACE, "leftsemi")
     holders = _of_each(acked.selectExpr(*_columns_of_messages()), rows.groups).select(*columns)
     if rows.from_log is not None:
         got = rows.sound.join(places, [*PLACE], "leftsemi")
@@ -170,9 +171,11 @@ def _next_behind(lost: DataFrame, deliveries: DataFrame, rows: InDoubt) -> DataF
     last = ends(rows.folded, rows.groups)
     last = last if rows.odd is None else last.union(rows.odd.select(*LANE, OFFSET))
     reach = _behind(last.selectExpr(*LANE, OFFSET, f"{OFFSET} as came"), lost, _NO_NUMBER)
-    blocks = reach.selectExpr(*LANE, f"{_block(OFFSET)} as first", f"{_block('next')} as last").distinct()
-    wanted = rows.keep(blocks.selectExpr(*LANE, "explode(sequence(first, last)) as block").distinct())
-    return deliveries.withColumn("block", F.expr(_block(OFFSET))).join(wanted, [*LANE, "block"], "leftsemi")
+    # Of a stretch that is lost as a whole, all have the same next end of a word: without that, blocks would be many.
+    reach = reach.groupBy(*LANE, "next").agg(F.expr(f"min({OFFSET}) as {OFFSET}"))
+    blocks = reach.selectExpr(*LANE, f"explode(sequence({_block(OFFSET)}, {_block('next')})) as block")
+    wanted = rows.keep(blocks.distinct())
+    return few(deliveries.withColumn("block", F.expr(_block(OFFSET))), wanted, (*LANE, "block"), "leftsemi")
 
 
 def _block(offset: str) -> str:

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.log import EARLY, SEEN_ELSEWHERE, UNSEEN, WENT_BACK
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import ABORTED
 from streamgauge.pipeline.audit.transactions import outcomes
 from streamgauge.pipeline.audit.words import EARLIER, MEASURED, Keep, word
@@ -20,12 +21,14 @@ from streamgauge.pipeline.columns import (
     OFFSET,
     PARTITION,
     PRODUCER,
+    RECEIVED_NS,
     SENT_NS,
     SEQ,
     STAMP,
     TOPIC,
     WORD,
 )
+from streamgauge.pipeline.read.silver import tick
 
 _ENDINGS = pa.schema([("producer", pa.int32()), ("transaction", pa.int32()), ("ending_ns", pa.int64())])
 
@@ -49,18 +52,18 @@ def seen_elsewhere(classes: DataFrame, deliveries: DataFrame, keep: Keep) -> Dat
     return lost.join(seen, [*STAMP], "leftsemi").withColumn("class", F.lit(SEEN_ELSEWHERE)).select(*FINDING)
 
 
-def went_back(deliveries: DataFrame) -> DataFrame:
+def went_back(deliveries: DataFrame, measure: MeasureSpan) -> DataFrame:
     """Findings: polls that brought a partition from an offset that the same consumer had passed before."""
     polls = deliveries.groupBy(*LANE, CONSUMER, "poll").agg(
         F.expr("min(offset) as low"),
         F.expr("max(offset) as high"),
-        # Of the first of them. One number, since Spark would sort all deliveries for a minimum of structs.
-        F.expr("(min(received_ns * 2 + (received_tick & 1)) & 1) = 1 as measured"),
+        F.expr(f"min({RECEIVED_NS}) as began_ns"),
     )
     order = f"partition by {', '.join((*LANE, CONSUMER))} order by poll {EARLIER}"
     return (
         polls.selectExpr("*", f"max(high) over ({order}) as passed")
         .where("low <= passed")
+        .withColumn("measured", F.expr(f"{tick('began_ns', measure)} & 1 = 1"))
         .selectExpr(
             f"'{WENT_BACK}' as class", GROUP, TOPIC, "cast(null as int) as producer", "cast(null as bigint) as seq",
             PARTITION, "low as offset", "cast(null as bigint) as due_ns", "cast(null as bigint) as sent_ns",

@@ -7,12 +7,14 @@ whatever reason; what was sent, was received and stands of all such words is hel
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.pipeline.columns import (
+    CONSUMER,
     DOUBTED,
     DUE_NS,
     GROUP,
@@ -23,16 +25,25 @@ from streamgauge.pipeline.columns import (
     PARTITION,
     PLACE,
     PRODUCER,
+    RECEIVED_NS,
+    SELECTED,
     SENT_NS,
     SEQ,
     TOPIC,
     WORD,
 )
 from streamgauge.pipeline.read.silver import UNSETTLED
+from streamgauge.pipeline.spark.joins import few
 
 Keep = Callable[[DataFrame], DataFrame]
 """Works a frame out once and holds the rows; what it returns tells Spark how large it is."""
 
+FEW_WORDS = 20_000
+"""Up to so many words, of 64 sequences each, are held although nothing but their order is in doubt."""
+HELD = (*MESSAGE, PARTITION, OFFSET, CONSUMER, "poll", DUE_NS, SENT_NS, RECEIVED_NS, "received_tick", SELECTED, "sound")
+"""What is held of a delivery."""
+ORDER_ALONE = (False, False)
+"""The `delivery` and `held` of words whose rows are not held."""
 EARLIER = "rows between unbounded preceding and 1 preceding"
 MEASURED = f"{IS_MEASURED} as measured"
 PLACED = "partition is not null and offset is not null"
@@ -52,6 +63,27 @@ def bit(number: str) -> str:
     return f"shiftleft(1L, cast({number} & 63 as int))"
 
 
+class _Fold(NamedTuple):
+    """How a value of the rows of a lane and word is folded, in SQL."""
+
+    of_row: str
+    of_rows: str
+    again: str
+    """The function that folds what was folded."""
+    nothing: str = "null"
+    """What it is without rows."""
+
+
+_FOLDS = {
+    "bits": _Fold("bits", "bit_or(bits)", "bit_or", "0L"),
+    "count": _Fold("if(mark is null, 0L, 1L)", "count(mark)", "sum", "0L"),
+    "low": _Fold(OFFSET, "min(offset)", "min"),
+    "high": _Fold(OFFSET, "max(offset)", "max"),
+    "least": _Fold("shift", "min(shift)", "min"),
+    "most": _Fold("shift", "max(shift)", "max"),
+    "mark": _Fold("mark", "bit_xor(mark)", "bit_xor", "0L"),
+}
+_OF_GROUP = ("count", "low", "high", "least", "most")
 _WORD, _BIT, _MARK = f"{word('seq')} as {WORD}", bit("seq"), "xxhash64(seq, offset)"
 
 
@@ -63,6 +95,17 @@ class ReadLog:
     """What stands in them with a stamp of this run."""
     starts: DataFrame
     """By topic and partition, the first offset that was read."""
+
+
+class Doubted(NamedTuple):
+    """Words in doubt."""
+
+    words: DataFrame
+    """Columns DOUBTED, `delivery` and `held`: whether deliveries are in doubt, and whether these or the log are.
+
+    Of the others only the order is not proved. They may be most of a run, so that their rows are not held."""
+    kinds: frozenset[tuple[bool, bool]]
+    """Which `delivery` and `held` there are."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +128,9 @@ class InDoubt:
     """None where it was not read again."""
     pipeline: PipelineUnderTest | None = None
     """What messages went through: then deliveries come from another log, and no word tells the order."""
+    many: bool = False
+    """Whether there are so many rows that each side is folded by itself first: then it costs less to fold twice than to
+    ask each row of which side it is."""
     at_source: DataFrame | None = None
     """How often each stamp stands in the source of the pipeline; None where it was not read."""
 
@@ -108,6 +154,7 @@ class InDoubt:
             self.groups,
             self.wanted,
             by_partition=self.pipeline is None,
+            by_side=self.many,
         )
         return folded if self.log is None else self.keep(folded)
 
@@ -117,11 +164,8 @@ class InDoubt:
         return self.keep(_differing(self.folded, self.groups if self.from_log is not None else ()))
 
     @cached_property
-    def words(self) -> DataFrame:
-        """Columns DOUBTED, `delivery` and `held`: whether deliveries are in doubt, and whether these or the log are.
-
-        Of the others only the order is not proved. They may be most of a run, so that their rows are not held.
-        """
+    def doubted(self) -> Doubted:
+        """The words that have to be looked at."""
         parts = []
         if self.compared is not None:
             parts += [_suspects(self.folded, self.groups, ordered=self.pipeline is None)]
@@ -133,30 +177,34 @@ class InDoubt:
         if self.log is not None:
             told = for_each(self.by_log.select(TOPIC, PRODUCER, WORD).distinct(), self.groups)
             words += [told.selectExpr(*DOUBTED, "false as delivery", "true as held")]
-        if len(words) == 1:
-            return self.keep(words[0])
         both = (F.expr(f"bool_or({name}) as {name}") for name in ("delivery", "held"))
-        return self.keep(reduce(DataFrame.union, words).groupBy(*DOUBTED).agg(*both))
+        found = words[0] if len(words) == 1 else reduce(DataFrame.union, words).groupBy(*DOUBTED).agg(*both)
+        found = self.keep(found)
+        counts = {(row.delivery, row.held): row["count"] for row in found.groupBy("delivery", "held").count().collect()}
+        # To hold a few more rows is cheaper than to look for them once more among all.
+        if counts.get(ORDER_ALONE, 0) <= FEW_WORDS:
+            return Doubted(found.withColumn("held", F.lit(True)), frozenset((delivery, True) for delivery, _ in counts))
+        return Doubted(found, frozenset(counts))
 
     @cached_property
     def sent(self) -> DataFrame:
         """The messages in doubt, once for each group that doubts them."""
         drops = self.pipeline is not None and self.pipeline.drops
         expected = "expected" if drops else "true as expected"
-        return self.keep(_of_words(self.messages, self.words.where("held"), expected))
+        return self.keep(_of_words(self.messages, self.doubted.words.where("held"), expected))
 
     @cached_property
     def sound(self) -> DataFrame:
         """The deliveries in doubt that have a sound stamp."""
         assert self.compared is not None
-        return self.keep(sound_of_words(self.compared, self.words.where("held")))
+        return self.keep(sound_of_words(self.compared, self.doubted.words.where("held")))
 
     @cached_property
     def standing(self) -> DataFrame:
         """What the log holds of the messages in doubt: topic, partition, offset, producer, seq."""
         assert self.log is not None
-        words = self.words.where("held").select(TOPIC, PRODUCER, WORD).distinct()
-        rows = self.log.stood.withColumn(WORD, F.expr(word(SEQ))).join(words, [TOPIC, PRODUCER, WORD], "leftsemi")
+        words = self.doubted.words.where("held").select(TOPIC, PRODUCER, WORD).distinct()
+        rows = few(self.log.stood.withColumn(WORD, F.expr(word(SEQ))), words, (TOPIC, PRODUCER, WORD), "leftsemi")
         return self.keep(rows.select(*PLACE, PRODUCER, SEQ))
 
 
@@ -168,6 +216,7 @@ def _folded(
     wanted: str,
     *,
     by_partition: bool,
+    by_side: bool,
 ) -> DataFrame:
     """Of each lane and word what was acknowledged, what each group received and, with a log, what stands.
 
@@ -178,42 +227,45 @@ def _folded(
     nowhere = f"{_NO_INT} as {PARTITION}"
     lane = (TOPIC, PARTITION if by_partition or stood is not None else nowhere, PRODUCER, _WORD)
     from_lane = (TOPIC, PARTITION if by_partition else nowhere, PRODUCER, _WORD)
-    no_order, mark = (f"{_NO_NUMBER} as at", f"{_NO_NUMBER} as shift"), "0L" if stood is None else _MARK
-    sides = [
-        messages.where("error is null").selectExpr(
-            *lane, f"{_SENT} as who", f"if({wanted}, {_BIT}, 0L) as one", f"if({PLACED}, 1L, 0L) as copy", *no_order,
-            f"if({PLACED}, {mark}, 0L) as mark",
-        )
-    ]  # fmt: skip
+    marks = () if stood is None else ("count", "mark")
+    acked = messages.where("error is null").selectExpr(
+        *lane, f"if({wanted}, {_BIT}, 0L) as bits", f"if({PLACED}, {_MARK}, null) as mark",
+    )  # fmt: skip
+    sides = [_side(acked, _SENT, ("bits", *marks), by_side=by_side)]
     if deliveries is not None:
-        sides += [
-            deliveries.where("sound").selectExpr(
-                *from_lane, f"{GROUP} as who", f"{_BIT} as one", "1L as copy", "offset as at",
-                "offset - seq as shift", f"{mark} as mark",
-            )
-        ]  # fmt: skip
+        got = deliveries.where("sound").selectExpr(
+            *from_lane, GROUP, f"{_BIT} as bits", OFFSET, "offset - seq as shift",
+            f"{_MARK} as mark",
+        )  # fmt: skip
+        whose = GROUP if len(groups) > 1 else groups[0]
+        sides += [_side(got, whose, ("bits", *_OF_GROUP, *marks[1:]), by_side=by_side)]
     if stood is not None:
-        sides += [stood.selectExpr(*lane, f"{_STOOD} as who", "0L as one", "1L as copy", *no_order, f"{mark} as mark")]
+        stands = stood.selectExpr(*lane, f"{_MARK} as mark")
+        sides += [_side(stands, _STOOD, marks, by_side=by_side)]
     received = {f"got_{group}": group for group in groups} if deliveries is not None else {}
-    folds = {"acked": _of(_SENT, "bit_or", "one", "0L")}
+    folds = {"acked": _of(_SENT, "bits")}
     for name, group in received.items():
-        folds |= {
-            name: _of(group, "bit_or", "one", "0L"),
-            f"{name}_count": _of(group, "sum", "copy", "0L"),
-            f"{name}_low": _of(group, "min", "at"),
-            f"{name}_high": _of(group, "max", "at"),
-            f"{name}_least": _of(group, "min", "shift"),
-            f"{name}_most": _of(group, "max", "shift"),
-        }
+        folds |= {name: _of(group, "bits")} | {f"{name}_{each}": _of(group, each) for each in _OF_GROUP}
     for name, who in {"acked": _SENT, "stood": _STOOD, **received}.items() if stood is not None else ():
-        folds |= {f"{name}_count": _of(who, "sum", "copy", "0L"), f"{name}_mark": _of(who, "bit_xor", "mark", "0L")}
-    rows = reduce(DataFrame.union, sides)
+        folds |= {f"{name}_{each}": _of(who, each) for each in marks}
+    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), sides)
     return rows.groupBy(*_LANE_WORD).agg(*(F.expr(f"{how} as {name}") for name, how in folds.items()))
 
 
-def _of(who: int, fold: str, value: str, otherwise: str = "null") -> str:
-    """SQL that folds a value of the rows of one side."""
-    return f"{fold}(if(who = {who}, {value}, {otherwise}))"
+def _side(rows: DataFrame, who: int | str, names: Sequence[str], *, by_side: bool) -> DataFrame:
+    """What is folded of messages, deliveries or the log: each row, or with `by_side` what they are folded into."""
+    whose = f"{who} as who"
+    if not by_side:
+        return rows.selectExpr(*_LANE_WORD, whose, *(f"{_FOLDS[name].of_row} as {name}" for name in names))
+    # Spark leaves a number out of the key, and shuffles all sides alike.
+    folded = rows.groupBy(*_LANE_WORD, F.expr(str(who)).alias("who"))
+    return folded.agg(*(F.expr(f"{_FOLDS[name].of_rows} as {name}") for name in names))
+
+
+def _of(who: int, name: str) -> str:
+    """SQL that folds a value of the rows of one side; what is added up is 0 where there are none."""
+    fold = _FOLDS[name]
+    return f"coalesce({fold.again}(if(who = {who}, {name}, null)), {fold.nothing})"
 
 
 def _suspects(folded: DataFrame, groups: Sequence[int], *, ordered: bool) -> DataFrame:
@@ -222,10 +274,8 @@ def _suspects(folded: DataFrame, groups: Sequence[int], *, ordered: bool) -> Dat
     `delivery` says whether it is more than the order that is not proved; of that nothing is proved unless words are
     `ordered`.
     """
-    names = ("count", "low", "high", "least", "most")
     of_groups = (
-        f"struct({group} as group, got_{group} as got, {', '.join(f'got_{group}_{name} as {name}' for name in names)})"
-        for group in groups
+        f"struct({', '.join((f'{group} as group', f'got_{group} as got', *_named(group)))})" for group in groups
     )
     words = folded.selectExpr(*_LANE_WORD, "acked", f"inline(array({', '.join(of_groups)}))")
     in_doubt = "acked != got or count != bit_count(got)"
@@ -245,6 +295,10 @@ def _suspects(folded: DataFrame, groups: Sequence[int], *, ordered: bool) -> Dat
         .groupBy(*DOUBTED)
         .agg(F.expr("bool_or(delivery) as delivery"))
     )
+
+
+def _named(group: int) -> list[str]:
+    return [f"got_{group}_{name} as {name}" for name in _OF_GROUP]
 
 
 def _differing(folded: DataFrame, groups: Sequence[int]) -> DataFrame:
@@ -286,18 +340,11 @@ def _unsettled_words(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
 
 def _of_words(messages: DataFrame, words: DataFrame, expected: str) -> DataFrame:
     """The messages in doubt, once for each group that doubts them."""
-    return (
-        messages.withColumn(WORD, F.expr(word("seq")))
-        .join(words.select(*DOUBTED), [TOPIC, PRODUCER, WORD])
-        .selectExpr(*MESSAGE, "partition", "offset", DUE_NS, SENT_NS, "error", "fate", MEASURED, expected)
-    )
+    rows = few(messages.withColumn(WORD, F.expr(word(SEQ))), words.select(*DOUBTED), (TOPIC, PRODUCER, WORD))
+    return rows.selectExpr(*MESSAGE, "partition", "offset", DUE_NS, SENT_NS, "error", "fate", MEASURED, expected)
 
 
 def sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:
-    """The deliveries in doubt that have a sound stamp."""
-    return (
-        deliveries.where("sound")
-        .withColumn(WORD, F.expr(word("seq")))
-        .join(words, [*DOUBTED], "leftsemi")
-        .select(*deliveries.columns)
-    )
+    """The deliveries in doubt that have a sound stamp, with the columns HELD."""
+    rows = deliveries.where("sound").withColumn(WORD, F.expr(word(SEQ)))
+    return few(rows, words, DOUBTED, "leftsemi").select(*HELD)

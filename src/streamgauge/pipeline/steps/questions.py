@@ -22,6 +22,7 @@ from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.read.traits import RunTraits
+from streamgauge.pipeline.spark.joins import few
 from streamgauge.pipeline.steps.step import Inputs
 from streamgauge.pipeline.stream import waterfall
 from streamgauge.pipeline.stream.waterfall import Staged
@@ -154,7 +155,7 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     more = None
     if rows is not None:
         ended = judging.endings_of(run.spark, run.bronze, traits)
-        more = judging.beside(rows, told, ended, transactional=traits.transactional)
+        more = judging.beside(rows, told, ended, run.span.measure, transactional=traits.transactional)
     parts = [each for each in (told, more) if each is not None]
     if not parts:
         return ReceivedSide(Sums(summed), timed, log_read=log is not None)
@@ -203,7 +204,7 @@ def _timed(deliveries: DataFrame, untimed: DataFrame | None, traits: RunTraits) 
     timed = F.lit(True) if len(traits.groups) < 2 else F.expr(f"{GROUP} = {traits.timed_group}")
     if untimed is None or untimed.isEmpty():
         return deliveries.withColumn("counts", F.lit(True)).withColumn("timed", timed)
-    joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), [*DELIVERY], "left")
+    joined = few(deliveries, untimed.withColumn("untimed", F.lit(True)), DELIVERY, "left")
     return joined.withColumn("counts", F.col("untimed").isNull()).withColumn("timed", F.col("counts") & timed)
 
 
