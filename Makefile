@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check browser prometheus fuse docs gallery bench soak lock clean
+.PHONY: help demo test check browser prometheus gnuplot fuse docs gallery bench soak lock clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -19,7 +19,7 @@ demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 
 test: PROFILE := steady
 # Brokers and analyses of hundreds of tests start from archives of their Java classes; without them it takes longer.
-test: check browser prometheus fuse ## run all tests: `make check`, then every test except the soak tests
+test: check browser prometheus gnuplot fuse ## run all tests: `make check`, then every test except the soak tests
 	-$(BIN)/streamgauge doctor --prepare >/dev/null
 	$(BIN)/pytest -m "timing and not soak" tests/e2e
 	@# Most brokers live for seconds here. A JVM that compiles little takes a fifth less of all processor time for them.
@@ -56,6 +56,9 @@ browser: $(READY) ## find the browser that report tests need; install it if poss
 
 prometheus: ## find Prometheus, which tests of metrics need; install it if possible
 	$(call program,command -v promtool,prometheus,metrics)
+
+gnuplot: ## find gnuplot, which draws the files of KafkaBench in a test; install it if possible
+	$(call program,command -v gnuplot,gnuplot-nox,files of KafkaBench)
 
 # Where it cannot be used, as in many containers, tests prove that faults of a directory are refused.
 fuse: ## find fusermount3, which faults of a directory need; install it if possible
