@@ -97,7 +97,7 @@ class ReadLog:
     """By topic and partition, the first offset that was read."""
 
 
-class Doubted(NamedTuple):
+class DoubtedWords(NamedTuple):
     """Words in doubt."""
 
     words: DataFrame
@@ -164,7 +164,7 @@ class InDoubt:
         return self.keep(_differing(self.folded, self.groups if self.from_log is not None else ()))
 
     @cached_property
-    def doubted(self) -> Doubted:
+    def doubted(self) -> DoubtedWords:
         """The words that have to be looked at."""
         parts = []
         if self.compared is not None:
@@ -183,8 +183,10 @@ class InDoubt:
         counts = {(row.delivery, row.held): row["count"] for row in found.groupBy("delivery", "held").count().collect()}
         # To hold a few more rows is cheaper than to look for them once more among all.
         if counts.get(ORDER_ALONE, 0) <= FEW_WORDS:
-            return Doubted(found.withColumn("held", F.lit(True)), frozenset((delivery, True) for delivery, _ in counts))
-        return Doubted(found, frozenset(counts))
+            return DoubtedWords(
+                found.withColumn("held", F.lit(True)), frozenset((delivery, True) for delivery, _ in counts)
+            )
+        return DoubtedWords(found, frozenset(counts))
 
     @cached_property
     def sent(self) -> DataFrame:
