@@ -166,12 +166,14 @@ def in_order_of_offsets(topic: int, seqs: Sequence[int], lost: frozenset[int] = 
     return history
 
 
-@pytest.mark.parametrize("few_words", [0, 20_000], ids=["many words", "few words"])
-def test_order_is_found_wanting_beside_a_loss(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, few_words: int
-) -> None:
-    """Also where the rows of words in which only the order is in doubt are not held."""
-    monkeypatch.setattr("streamgauge.pipeline.audit.words.FEW_WORDS", few_words)
+@pytest.fixture(params=[0, 20_000], ids=["many words", "few words"])
+def few_words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words in which only the order is in doubt: too many for their rows to be held, and not."""
+    monkeypatch.setattr("streamgauge.pipeline.audit.words.FEW_WORDS", request.param)
+
+
+@pytest.mark.usefixtures("few_words")
+def test_order_is_found_wanting_beside_a_loss(spark: SparkSession) -> None:
     several = [in_order_of_offsets(topic, order) for topic, (order, _) in ORDERS.items()]
     several.append(in_order_of_offsets(len(ORDERS), range(200), lost=frozenset([70])))
     found = found_by_spark(spark, several, frozenset(), all_sound=True)
@@ -186,11 +188,8 @@ def test_order_is_found_wanting_beside_a_loss(
     )
 
 
-@pytest.mark.parametrize("few_words", [0, 20_000], ids=["many words", "few words"])
-def test_order_alone_is_found_wanting_although_everything_was_delivered_once(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, few_words: int
-) -> None:
-    monkeypatch.setattr("streamgauge.pipeline.audit.words.FEW_WORDS", few_words)
+@pytest.mark.usefixtures("few_words")
+def test_order_alone_is_found_wanting_although_everything_was_delivered_once(spark: SparkSession) -> None:
     several = [in_order_of_offsets(topic, order) for topic, (order, _) in ORDERS.items()]
     found = found_by_spark(spark, several, frozenset(), all_sound=True)
     assert found is not None

@@ -91,7 +91,7 @@ def _answers(
 ) -> Tables:
     with keeping(small=size.is_small, local=is_this_machine(spark.sparkContext.master)) as keep:
         span = span_of(facts, bronze)
-        inputs = Inputs(spark, facts, bronze, traits_of(facts, bronze), span, gc_logs, keep)
+        inputs = Inputs(spark, facts, bronze, traits_of(facts, bronze), span, gc_logs, keep, size.is_small)
         return carry_out(STEPS, inputs, size.threads, spark.sparkContext.cancelAllJobs)
 
 

@@ -80,13 +80,18 @@ def findings(rows: InDoubt, judgement: Judgement, *, transactional: bool = False
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
     every = every if odd is None else every.unionByName(odd.select(*every.columns))
     classes = classified(sent, every, judgement, rows.wanted)
-    once = _each_once(sound, keep)
-    if ORDER_ALONE in doubts:
+    if pipeline is not None:
+        falling = reordered(_once(deliveries, sound), messages)
+    elif ORDER_ALONE in doubts:
         # Of these words every message came once.
-        once = once.unionByName(sound_of_words(deliveries, words.where("not held")))
+        falling = reordered(
+            _once_in_doubt(sound, keep).unionByName(sound_of_words(deliveries, words.where("not held")))
+        )
+    else:
+        falling = reordered(_once_in_doubt(sound, keep))
     of_deliveries = [
         unrecorded(sent, sound),
-        reordered(once) if pipeline is None else reordered(_once(deliveries, sound), messages),
+        falling,
         *([] if odd is None else [strange(odd)]),
     ]
     out = untimed(every, sent if transactional else None)
@@ -202,8 +207,8 @@ def lowest(sound: DataFrame) -> DataFrame:
     return first(sound, MESSAGE, f"partition, offset, {FIRST}")
 
 
-def _each_once(sound: DataFrame, keep: Keep) -> DataFrame:
-    """The same of all messages. Only of those that came again are deliveries put in order."""
+def _once_in_doubt(sound: DataFrame, keep: Keep) -> DataFrame:
+    """The lowest deliveries of the messages in doubt. Only of those that came again are deliveries put in order."""
     copies = sound.groupBy(*MESSAGE).agg(F.expr("count(*) as copies"))
     again = keep(copies.where("copies > 1").select(*MESSAGE))
     others = sound.join(again, [*MESSAGE], "leftanti")
@@ -211,7 +216,7 @@ def _each_once(sound: DataFrame, keep: Keep) -> DataFrame:
 
 
 def _once(deliveries: DataFrame, doubted: DataFrame) -> DataFrame:
-    """The same of all messages: the deliveries without those that are not the lowest, all of them `doubted`."""
+    """The lowest of all messages: the deliveries without those that are not the lowest, all of them `doubted`."""
     others = numbered(doubted, MESSAGE, f"partition, offset, {FIRST}").where("turn > 1").select(*DELIVERY)
     return deliveries.where("sound").join(others, [*DELIVERY], "leftanti")
 

@@ -21,7 +21,6 @@ from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.silver import ABORTED
 from streamgauge.pipeline.read.traits import RunTraits
-from streamgauge.pipeline.spark.settings import SMALL_ROWS
 
 
 def end_rows(bronze: Bronze, names: Sequence[str]) -> pa.Table:
@@ -47,8 +46,10 @@ def rows_in_doubt(
     deliveries: DataFrame,
     log: ReadLog | None,
     keep: Keep,
+    *,
+    many: bool,
 ) -> InDoubt:
-    """What a run that sends has to be audited for."""
+    """What a run that sends has to be audited for; `many` says that there are millions of rows."""
     if not traits.consumes:
         return InDoubt(messages, None, (), keep, "error is null", log=log)
     is_read = traits.pipeline is not None and bronze.rows("appended")
@@ -63,7 +64,7 @@ def rows_in_doubt(
         log=log,
         pipeline=traits.pipeline,
         appended=bronze.frame(spark, "appended") if is_read else None,
-        many=bronze.rows("sent") + bronze.rows("received") > SMALL_ROWS,
+        many=many,
     )
 
 

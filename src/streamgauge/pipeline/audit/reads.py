@@ -9,7 +9,7 @@ from streamgauge.delivery.log import EARLY, SEEN_ELSEWHERE, UNSEEN, WENT_BACK
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import ABORTED
 from streamgauge.pipeline.audit.transactions import outcomes
-from streamgauge.pipeline.audit.words import EARLIER, MEASURED, Keep, word
+from streamgauge.pipeline.audit.words import EARLIER, MEASURED, Keep, sound_of_words, word
 from streamgauge.pipeline.columns import (
     CONSUMER,
     DOUBTED,
@@ -22,6 +22,7 @@ from streamgauge.pipeline.columns import (
     PARTITION,
     PRODUCER,
     RECEIVED_NS,
+    SELECTED,
     SENT_NS,
     SEQ,
     STAMP,
@@ -29,6 +30,7 @@ from streamgauge.pipeline.columns import (
     WORD,
 )
 from streamgauge.pipeline.read.silver import tick
+from streamgauge.pipeline.spark.joins import few
 
 _ENDINGS = pa.schema([("producer", pa.int32()), ("transaction", pa.int32()), ("ending_ns", pa.int64())])
 
@@ -48,7 +50,7 @@ def endings(spark: SparkSession, rows: pa.Table) -> DataFrame | None:
 def seen_elsewhere(classes: DataFrame, deliveries: DataFrame, keep: Keep) -> DataFrame:
     """Findings: messages that are lost to a group, and were received all the same: by another one."""
     lost = keep(classes.where("class = 'lost'"))
-    seen = deliveries.where("sound").join(lost.select(*STAMP).distinct(), [*STAMP], "leftsemi").select(*STAMP)
+    seen = few(deliveries.where("sound"), lost.select(*STAMP).distinct(), STAMP, "leftsemi").select(*STAMP)
     return lost.join(seen, [*STAMP], "leftsemi").withColumn("class", F.lit(SEEN_ELSEWHERE)).select(*FINDING)
 
 
@@ -63,11 +65,11 @@ def went_back(deliveries: DataFrame, measure: MeasureSpan) -> DataFrame:
     return (
         polls.selectExpr("*", f"max(high) over ({order}) as passed")
         .where("low <= passed")
-        .withColumn("measured", F.expr(f"{tick('began_ns', measure)} & 1 = 1"))
+        .withColumn(SELECTED, F.expr(tick("began_ns", measure)))
         .selectExpr(
             f"'{WENT_BACK}' as class", GROUP, TOPIC, "cast(null as int) as producer", "cast(null as bigint) as seq",
             PARTITION, "low as offset", "cast(null as bigint) as due_ns", "cast(null as bigint) as sent_ns",
-            "cast(null as string) as error", "measured",
+            "cast(null as string) as error", MEASURED,
         )
         .select(*FINDING)
     )  # fmt: skip
@@ -91,12 +93,7 @@ def received_early(messages: DataFrame, deliveries: DataFrame, ended: DataFrame,
     sound = deliveries.where("sound")
     came = sound.groupBy(GROUP, TOPIC, PRODUCER, F.expr(in_word)).agg(F.expr("min(received_ns) as came"))
     words = keep(came.join(last, [TOPIC, PRODUCER, WORD]).where("came < last").select(*DOUBTED))
-    first = (
-        sound.withColumn(WORD, F.expr(word(SEQ)))
-        .join(words, [*DOUBTED], "leftsemi")
-        .groupBy(*MESSAGE)
-        .agg(F.expr("min(received_ns) as came"))
-    )
+    first = sound_of_words(deliveries, words).groupBy(*MESSAGE).agg(F.expr("min(received_ns) as came"))
     return (
         first.join(ending, [*STAMP])
         .where("came < ending_ns")

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, numbered, together
 from streamgauge.pipeline.audit.words import MEASURED, Keep, bit, word
 from streamgauge.pipeline.columns import DELIVERY, LANE, OFFSET, WORD
+from streamgauge.pipeline.spark.joins import few
 
 
 def repeated(deliveries: DataFrame, keep: Keep, *, all_sound: bool) -> Findings:
@@ -27,8 +28,7 @@ def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
         .agg(F.expr("count(*) as copies"), F.expr(f"bit_or({bit(OFFSET)}) as got"))
         .where("copies != bit_count(got)")
     )
-    rows = deliveries.selectExpr("*", in_word)
-    rows = rows.join(keep(doubtful.select(*LANE, WORD)), [*LANE, WORD], "leftsemi")
+    rows = few(deliveries.selectExpr("*", in_word), keep(doubtful.select(*LANE, WORD)), (*LANE, WORD), "leftsemi")
     place = ", ".join((*LANE, OFFSET))
     ranked = numbered(rows, (*LANE, OFFSET), FIRST).selectExpr("*", f"count(*) over (partition by {place}) as copies")
     again = ranked.where("turn = 1 and copies > 1")

@@ -47,7 +47,7 @@ ORDER_ALONE = (False, False)
 EARLIER = "rows between unbounded preceding and 1 preceding"
 MEASURED = f"{IS_MEASURED} as measured"
 PLACED = "partition is not null and offset is not null"
-_NO_NUMBER, _NO_INT = "cast(null as bigint)", "cast(null as int)"
+_NO_INT = "cast(null as int)"
 _SENT, _STOOD = -2, -1
 """Whose row it is: the producer's, the log's, or else that of the group with this number."""
 _LANE_WORD = (TOPIC, PARTITION, PRODUCER, WORD)
@@ -229,20 +229,19 @@ def _folded(
     nowhere = f"{_NO_INT} as {PARTITION}"
     lane = (TOPIC, PARTITION if by_partition or stood is not None else nowhere, PRODUCER, _WORD)
     from_lane = (TOPIC, PARTITION if by_partition else nowhere, PRODUCER, _WORD)
-    marks = () if stood is None else ("count", "mark")
+    mark, marks = ("0L", ()) if stood is None else (_MARK, ("count", "mark"))
     acked = messages.where("error is null").selectExpr(
-        *lane, f"if({wanted}, {_BIT}, 0L) as bits", f"if({PLACED}, {_MARK}, null) as mark",
-    )  # fmt: skip
+        *lane, f"if({wanted}, {_BIT}, 0L) as bits", f"if({PLACED}, {mark}, null) as mark"
+    )
     sides = [_side(acked, _SENT, ("bits", *marks), by_side=by_side)]
     if deliveries is not None:
         got = deliveries.where("sound").selectExpr(
-            *from_lane, GROUP, f"{_BIT} as bits", OFFSET, "offset - seq as shift",
-            f"{_MARK} as mark",
-        )  # fmt: skip
+            *from_lane, GROUP, f"{_BIT} as bits", OFFSET, "offset - seq as shift", f"{mark} as mark"
+        )
         whose = GROUP if len(groups) > 1 else groups[0]
         sides += [_side(got, whose, ("bits", *_OF_GROUP, *marks[1:]), by_side=by_side)]
     if stood is not None:
-        stands = stood.selectExpr(*lane, f"{_MARK} as mark")
+        stands = stood.selectExpr(*lane, f"{mark} as mark")
         sides += [_side(stands, _STOOD, marks, by_side=by_side)]
     received = {f"got_{group}": group for group in groups} if deliveries is not None else {}
     folds = {"acked": _of(_SENT, "bits")}
@@ -260,7 +259,7 @@ def _side(rows: DataFrame, who: int | str, names: Sequence[str], *, by_side: boo
     if not by_side:
         return rows.selectExpr(*_LANE_WORD, whose, *(f"{_FOLDS[name].of_row} as {name}" for name in names))
     # Spark leaves a number out of the key, and shuffles all sides alike.
-    folded = rows.groupBy(*_LANE_WORD, F.expr(str(who)).alias("who"))
+    folded = rows.groupBy(*_LANE_WORD, F.expr(whose))
     return folded.agg(*(F.expr(f"{_FOLDS[name].of_rows} as {name}") for name in names))
 
 

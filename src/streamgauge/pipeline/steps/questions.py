@@ -145,7 +145,9 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     log = judging.log_of(run.spark, run.bronze) if traits.loads else None
     rows = None
     if traits.loads:
-        rows = judging.rows_in_doubt(run.spark, run.bronze, traits, messages, deliveries, log, run.keep)
+        rows = judging.rows_in_doubt(
+            run.spark, run.bronze, traits, messages, deliveries, log, run.keep, many=not run.is_small
+        )
     findings = _findings(run, deliveries, rows)
     timed = _timed(deliveries, None if findings is None else findings.untimed, traits)
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in _received_values(traits).items()}

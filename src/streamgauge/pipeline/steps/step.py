@@ -37,6 +37,8 @@ class Inputs:
     gc_logs: Mapping[str, Sequence[str]]
     """The lines of the log of each process that collects garbage."""
     keep: Keep
+    is_small: bool
+    """Whether the time of the analysis goes into starting up."""
 
     def frame(self, kind: str) -> DataFrame:
         """The rows of a kind of event."""
