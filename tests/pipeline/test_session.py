@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast
+from tests.pipeline.conftest import RunWriter
 from tests.waiting import until
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.read.parts import read_parquet
-from streamgauge.pipeline.spark.session import SESSIONS, Sessions
-from streamgauge.pipeline.spark.settings import FEW_ROWS, SMALL_ROWS, settings, sizing
+from streamgauge.pipeline.run import analyse
+from streamgauge.pipeline.spark.session import SESSIONS, Sessions, WornOutError
+from streamgauge.pipeline.spark.settings import FEW_ROWS, SMALL_ROWS, Sizing, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 from streamgauge.record.parts import write_parquet
 
@@ -261,3 +264,66 @@ def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) 
         f"its log is {log} -9"
     )
     assert (again, done.stderr, list(place.iterdir())) == ("4", "", [])
+
+
+WORN_OUT = """
+import sys
+from pathlib import Path
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
+log = Path(sys.argv[1])
+def asked(text):
+    try:
+        with SESSIONS.session(sizing(0, 2), None, log) as spark:
+            print(spark.range(3).selectExpr(text).count(), flush=True)
+            spark.range(3).selectExpr(text + " as it").selectExpr("max(it)").collect()
+    except AnalysisError as error:
+        print(type(error).__name__, error, flush=True)
+LARGE = "repeat(cast(id as string), 1500000000)"
+asked(LARGE)
+asked("id")
+asked(LARGE)
+asked("id")
+"""
+
+
+@pytest.mark.spark
+def test_a_jvm_that_runs_out_of_memory_is_told_and_is_worn_out_where_it_served_others(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    done = subprocess.run(
+        [sys.executable, "-c", WORN_OUT, str(log)], capture_output=True, text=True, check=True, timeout=120
+    )
+    why = f"Spark ended while it analysed: it ran out of memory (OutOfMemoryError: Java heap space); its log is {log}"
+    assert done.stdout.splitlines() == ["3", f"AnalysisError {why}", "3", "3", f"WornOutError {why}", "3"]
+    assert done.stderr == ""
+
+
+class Weary:
+    """Sessions of which the first few are worn out."""
+
+    def __init__(self, worn_out: int) -> None:
+        self.begun, self._worn_out = 0, worn_out
+
+    @contextlib.contextmanager
+    def session(self, size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
+        self.begun += 1
+        with SESSIONS.session(size, master, log) as spark:
+            if self.begun <= self._worn_out:
+                raise WornOutError("it ran out of memory")
+            yield spark
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("worn_out", [0, 1, 2])
+def test_an_analysis_that_a_worn_out_session_could_not_carry_out_is_begun_once_more(
+    spark: SparkSession, run: RunWriter, monkeypatch: pytest.MonkeyPatch, worn_out: int
+) -> None:
+    sessions, said = Weary(worn_out), list[str]()
+    monkeypatch.setattr("streamgauge.pipeline.run.SESSIONS", sessions)
+    folder = run.facts(ending=None)
+    with pytest.raises(WornOutError) if worn_out > 1 else contextlib.nullcontext():
+        analyse(folder, progress=said.append)
+    assert sessions.begun == min(worn_out, 1) + 1
+    assert said[1 : 1 + worn_out] == ["it ran out of memory; analysing once more in a new session"][:worn_out]
+    assert folder.table("verdict").exists() == (worn_out < 2)

@@ -20,7 +20,7 @@ from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.traits import span_of, traits_of
-from streamgauge.pipeline.spark.session import SESSIONS, first_line
+from streamgauge.pipeline.spark.session import SESSIONS, WornOutError, first_line
 from streamgauge.pipeline.spark.settings import Sizing, sizing
 from streamgauge.pipeline.steps.plan import STEPS
 from streamgauge.pipeline.steps.step import Inputs, Tables, carry_out, keeping
@@ -43,7 +43,12 @@ def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress 
     bronze = look(folder)
     rows = sum(bronze.rows(kind) for kind in ("sent", "received", "polls", "appended"))
     progress(f"analysing {rows:,} rows with Spark")
-    found = _with_spark(folder, facts, bronze, sizing(rows, os.cpu_count() or 1), master)
+    size = sizing(rows, os.cpu_count() or 1)
+    try:
+        found = _with_spark(folder, facts, bronze, size, master)
+    except WornOutError as error:
+        progress(f"{error}; analysing once more in a new session")
+        found = _with_spark(folder, facts, bronze, size, master)
     progress("writing tables")
     written = {name: _arrow(name, rows) for name, rows in found.items()}
     judged = checks(facts, {name: _judged(name, written[name]) for name in JUDGED_BY_ROWS})

@@ -4,6 +4,7 @@ import atexit
 import logging
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import warnings
@@ -34,8 +35,14 @@ _KIND: Final = "analysis"
 _PY4J: Final = Path(py4j.__path__[0])
 _ARCHIVE_SECONDS: Final = 60.0
 """How long a JVM may take to end that writes an archive of its classes."""
+_LEAVING_SECONDS: Final = 3.0
+"""How long a JVM that is about to end may take to say why: it stops its context first."""
 _ROOM_BYTES = 1 << 20
 """Spark needs more soon, and says itself when it has not."""
+
+
+class WornOutError(AnalysisError):
+    """A session ran out of memory that had served others before; a new one may have enough."""
 
 
 class Sessions:
@@ -70,7 +77,11 @@ class Sessions:
 
     @contextmanager
     def session(self, size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
-        """A session for one analysis. Raises AnalysisError when Spark cannot be started, or ends before it should."""
+        """A session for one analysis.
+
+        Raises AnalysisError when Spark cannot be started, or ends before it should;
+        WornOutError where it is worth another attempt.
+        """
         if (theirs := self._of_the_user()) is not None:
             yield theirs
             return
@@ -82,17 +93,18 @@ class Sessions:
             spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
             try:
                 yield spark
+                kept.served += 1
                 if self._kept is kept:
                     spark.catalog.clearCache()
             except BaseException as error:
                 if self._kept is not kept:
                     # It was closed meanwhile.
                     raise
-                if (how := kept.how_ended() or _stopped(spark)) is not None:
+                if (how := kept.how_ended() or _stopped(spark, kept)) is not None:
+                    kind = WornOutError if kept.is_worn_out else AnalysisError
                     self.close()
                     if isinstance(error, Exception):
-                        what = f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}"
-                        raise AnalysisError(what) from error
+                        raise kind(f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}") from error
                 raise
 
     def _of_the_user(self) -> SparkSession | None:
@@ -180,12 +192,14 @@ def _signals_kept() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _stopped(spark: SparkSession) -> str | None:
+def _stopped(spark: SparkSession, kept: Kept) -> str | None:
     """Cancel what the session does; how it ended where it cannot, as when its JVM was told to end a moment ago."""
     try:
         spark.sparkContext.cancelAllJobs()
     except Py4JError:
-        return "its context was stopped"
+        with suppress(subprocess.TimeoutExpired):
+            kept.jvm.process.wait(_LEAVING_SECONDS)
+        return kept.how_ended() or "its context was stopped"
     return None
 
 
