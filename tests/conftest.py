@@ -1,5 +1,6 @@
 """What all tests share: one embedded broker, Java where it is needed, and a place for state that is not the user's."""
 
+import gc
 import os
 import secrets
 import shlex
@@ -20,6 +21,7 @@ from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.worker.context import CountedCollections
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.java import Java, find_java
 
@@ -87,6 +89,16 @@ def _quick_to_stop() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseServer.serve_forever, "__defaults__", (0.01,))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _garbage_is_collected() -> Iterator[None]:
+    """A worker that a test ran in this process disables its collector: Spark would hold what later analyses leave."""
+    yield
+    if not gc.isenabled():
+        gc.callbacks[:] = [each for each in gc.callbacks if not isinstance(each, CountedCollections)]
+        gc.unfreeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
