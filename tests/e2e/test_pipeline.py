@@ -114,7 +114,12 @@ def executors(request: pytest.FixtureRequest, java: Java, tmp_path: Path) -> Ite
         yield {"master": "local-cluster[2,1,1024]"}
         return
     with standalone(tmp_path, java) as master:
-        yield {"master": master, "settings": {"spark.executor.cores": 1}}
+        # One that is killed cannot remove its native libraries.
+        java_options = f"-Djava.io.tmpdir={tmp_path}"
+        yield {
+            "master": master,
+            "settings": {"spark.executor.cores": 1, "spark.executor.extraJavaOptions": java_options},
+        }
 
 
 @pytest.mark.spark

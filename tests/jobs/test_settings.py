@@ -79,6 +79,29 @@ def test_java_is_given_a_folder_whatever_it_is_called(make_spec: MakeSpec) -> No
 
 
 @pytest.mark.parametrize(
+    ("master", "own", "wanted"),
+    [
+        (None, {}, None),
+        ("spark://127.0.0.1:7077", {}, None),
+        ("spark://127.0.0.1:7077", {"spark.executor.extraJavaOptions": "-Xint"}, "-Xint"),
+        ("local-cluster[2,1,1024]", {}, "-Djava.io.tmpdir=/scratch"),
+        (
+            "local-cluster[2,1,1024]",
+            {"spark.executor.extraJavaOptions": "-Xint"},
+            "-Djava.io.tmpdir=/scratch -Xint",
+        ),
+    ],
+)
+def test_executors_of_its_own_leave_their_files_in_its_folder(
+    make_spec: MakeSpec, master: str | None, own: dict[str, str], wanted: str | None
+) -> None:
+    """Those of a cluster of the user's are the user's."""
+    found = settings(make_spec(master=master, settings=own), Path("/scratch"))
+
+    assert found.get("spark.executor.extraJavaOptions") == wanted
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "kafka.sasl.jaas.config",

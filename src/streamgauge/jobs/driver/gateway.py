@@ -17,11 +17,16 @@ from streamgauge.processes.jvm import spark
 from streamgauge.processes.jvm.properties import java_value
 from streamgauge.processes.jvm.spark import SparkJvm
 
+_DRIVER, _EXECUTORS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
+
 
 def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
     """All settings of the session by Spark's names; those of the specification go before ours."""
     # Spark splits them as a shell does.
-    options = shlex.join((f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))
+    java = {_DRIVER: shlex.join((f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))}
+    if _has_own_executors(spec):
+        # One that a fault kills cannot remove its native libraries.
+        java[_EXECUTORS] = shlex.join((f"-Djava.io.tmpdir={scratch}",))
     given = {name: java_value(value) for name, value in spec.settings.items()}
     ours = {
         "spark.app.name": spec.name,
@@ -39,8 +44,7 @@ def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
         "spark.sql.redaction.options.regex": REDACTED,
         **driver_address(spec.master),
     }
-    java = f"{options} {given.pop('spark.driver.extraJavaOptions', '')}".strip()
-    return {**ours, **given, "spark.driver.extraJavaOptions": java}
+    return {**ours, **given, **{name: f"{options} {given.get(name, '')}".strip() for name, options in java.items()}}
 
 
 def launched(spec: QuerySpec, scratch: Path, log: IO[bytes]) -> SparkJvm:
@@ -64,10 +68,15 @@ def connected(jvm: SparkJvm, spec: QuerySpec, scratch: Path) -> SparkSession:
     return SparkSession(SparkContext(gateway=gateway, conf=conf))
 
 
+def _has_own_executors(spec: QuerySpec) -> bool:
+    """Whether it starts a cluster of processes on this machine."""
+    return spec.master is not None and spec.master.startswith("local-cluster")
+
+
 def _home(spec: QuerySpec, scratch: Path) -> Path:
     """Spark's own folder; for a cluster of processes one in the scratch folder, since its executors write there."""
     real = spark.spark_home()
-    if spec.master is None or not spec.master.startswith("local-cluster"):
+    if not _has_own_executors(spec):
         return real
     home = scratch / "home"
     home.mkdir()
