@@ -211,13 +211,16 @@ def test_who_gives_up_making_an_archive_ends_no_other_jvm(spark: SparkSession) -
     assert spark.range(3).count() == 3
 
 
-KILLED = """
+PRELUDE = """
 import sys
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])
+"""
+
+KILLED = """
 try:
     with SESSIONS.session(sizing(0, 2), None, log) as spark:
         print(spark.range(3).count(), spark._jvm.System.getProperty("java.io.tmpdir"), flush=True)
@@ -231,17 +234,23 @@ with SESSIONS.session(sizing(0, 2), None, log) as spark:
 """
 
 
-@pytest.mark.spark
-def test_a_session_whose_jvm_is_about_to_end_is_told_and_replaced(tmp_path: Path) -> None:
-    """Its context is stopped while its process still lives."""
-    code = KILLED.replace("jvm.kill()", "spark.sparkContext._jsc.stop()")
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "spark.log")],
+def in_a_process(code: str, log: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Code that has sessions whose JVMs write to `log`, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", PRELUDE + code, str(log)],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
     )
+
+
+@pytest.mark.spark
+def test_a_session_whose_jvm_is_about_to_end_is_told_and_replaced(tmp_path: Path) -> None:
+    """Its context is stopped while its process still lives."""
+    code = KILLED.replace("jvm.kill()", "spark.sparkContext._jsc.stop()")
+    done = in_a_process(code, tmp_path / "spark.log")
 
     _, ended, again = done.stdout.splitlines()
     assert ended.startswith("Spark ended while it analysed: its context was stopped; its log is")
@@ -253,10 +262,7 @@ def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) 
     """No traceback; the next analysis of the same process starts one anew. Temporary folders may have any name."""
     place, log = tmp_path / """a b"c'd\\e""", tmp_path / "spark.log"
     place.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(log)], env={**os.environ, "TMPDIR": str(place)}, capture_output=True,
-        text=True, check=True, timeout=120,
-    )  # fmt: skip
+    done = in_a_process(KILLED, log, TMPDIR=str(place))
     began, ended, again = done.stdout.splitlines()
     assert began.startswith(f"3 {place}/{ANALYSIS}")
     assert ended == (
@@ -267,12 +273,6 @@ def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) 
 
 
 WORN_OUT = """
-import sys
-from pathlib import Path
-from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.spark.session import SESSIONS
-from streamgauge.pipeline.spark.settings import sizing
-log = Path(sys.argv[1])
 def asked(text):
     try:
         with SESSIONS.session(sizing(0, 2), None, log) as spark:
@@ -291,9 +291,7 @@ asked("id")
 @pytest.mark.spark
 def test_a_jvm_that_runs_out_of_memory_is_told_and_is_worn_out_where_it_served_others(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
-    done = subprocess.run(
-        [sys.executable, "-c", WORN_OUT, str(log)], capture_output=True, text=True, check=True, timeout=120
-    )
+    done = in_a_process(WORN_OUT, log)
     why = f"Spark ended while it analysed: it ran out of memory (OutOfMemoryError: Java heap space); its log is {log}"
     assert done.stdout.splitlines() == ["3", f"AnalysisError {why}", "3", "3", f"WornOutError {why}", "3"]
     assert done.stderr == ""

@@ -23,10 +23,11 @@ _DRIVER, _EXECUTORS = "spark.driver.extraJavaOptions", "spark.executor.extraJava
 def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
     """All settings of the session by Spark's names; those of the specification go before ours."""
     # Spark splits them as a shell does.
-    java = {_DRIVER: shlex.join((f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))}
+    temporary = f"-Djava.io.tmpdir={scratch}"
+    java = {_DRIVER: shlex.join((temporary, f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))}
     if _has_own_executors(spec):
         # One that a fault kills cannot remove its native libraries.
-        java[_EXECUTORS] = shlex.join((f"-Djava.io.tmpdir={scratch}",))
+        java[_EXECUTORS] = shlex.quote(temporary)
     given = {name: java_value(value) for name, value in spec.settings.items()}
     ours = {
         "spark.app.name": spec.name,

@@ -82,13 +82,12 @@ def findings(rows: InDoubt, judgement: Judgement, *, transactional: bool = False
     classes = classified(sent, every, judgement, rows.wanted)
     if pipeline is not None:
         falling = reordered(_once(deliveries, sound), messages)
-    elif ORDER_ALONE in doubts:
-        # Of these words every message came once.
-        falling = reordered(
-            _once_in_doubt(sound, keep).unionByName(sound_of_words(deliveries, words.where("not held")))
-        )
     else:
-        falling = reordered(_once_in_doubt(sound, keep))
+        once = _once_in_doubt(sound, keep)
+        if ORDER_ALONE in doubts:
+            # Of these words every message came once.
+            once = once.unionByName(sound_of_words(deliveries, words.where("not held")))
+        falling = reordered(once)
     of_deliveries = [
         unrecorded(sent, sound),
         falling,
