@@ -1,5 +1,12 @@
-"""A bare client beside a run: an independent witness of how long partitions could not be written."""
+"""A bare client beside a run: an independent witness of how long partitions could not be written.
 
+It is a process of its own, so that what else the process of a test does never keeps it from a core: `python -m
+tests.probing BOOTSTRAP TOPIC PARTITIONS` sends until its input ends, and prints what it saw as JSON.
+"""
+
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +21,7 @@ from confluent_kafka.admin import AdminClient
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns, sleep_seconds
 
 EVERY_NS: Final = 5 * NS_PER_MS
+PATIENCE_S: Final = 30
 SOON: Final[Mapping[str, int]] = {
     "retry.backoff.ms": 5,
     "retry.backoff.max.ms": 10,
@@ -28,21 +36,17 @@ With many requests in flight, it was seen to take up to 43 s to write again afte
 
 
 class Probe:
-    """A thread that sends a message every 5 ms to each partition, from when the topic is there until it is stopped."""
+    """A process that sends a message every 5 ms to each partition, from when the topic is there until it is stopped."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
-        self._topic = topic
-        own: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 0}
-        self._admin = AdminClient(own)
-        self._client = ck.Producer({**own, **SOON, "acks": "all", "linger.ms": 0, "max.in.flight": 1})
-        self.acked_ns: list[list[int]] = [[] for _ in range(partitions)]
-        """When messages of each partition were acknowledged."""
+        self._command = [sys.executable, "-m", "tests.probing", bootstrap, topic, str(partitions)]
+        self._process: subprocess.Popen[str] | None = None
+        self.acked_ns: list[list[int]] = []
+        """When messages of each partition were acknowledged; known when it is stopped."""
         self.failed: list[str] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run)
 
     def __enter__(self) -> "Probe":
-        self._thread.start()
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
     def __exit__(
@@ -52,15 +56,34 @@ class Probe:
 
     def stop(self) -> None:
         """Wait for what is on its way; may be called again."""
-        self._over.set()
-        self._thread.join()
-        self._client.flush(30)
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        try:
+            told, _ = process.communicate(timeout=2 * PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        self.acked_ns, self.failed = json.loads(told)
 
-    def _run(self) -> None:
-        while not self._over.is_set() and not self._is_there():
+
+class _Client:
+    """What the process does."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self._topic = topic
+        own: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 0}
+        self._admin = AdminClient(own)
+        self._client = ck.Producer({**own, **SOON, "acks": "all", "linger.ms": 0, "max.in.flight": 1})
+        self.acked_ns: list[list[int]] = [[] for _ in range(partitions)]
+        self.failed: list[str] = []
+
+    def run(self, over: threading.Event) -> None:
+        while not over.is_set() and not self._is_there():
             sleep_seconds(0.1)
         next_ns = monotonic_ns()
-        while not self._over.is_set():
+        while not over.is_set():
             next_ns = max(next_ns + EVERY_NS, monotonic_ns())
             for partition in range(len(self.acked_ns)):
                 with suppress(BufferError):
@@ -69,6 +92,7 @@ class Probe:
                     )
             while (left_ns := next_ns - monotonic_ns()) > 0:
                 self._client.poll(left_ns / NS_PER_SECOND)
+        self._client.flush(PATIENCE_S)
 
     def _is_there(self) -> bool:
         with suppress(ck.KafkaException):
@@ -83,10 +107,31 @@ class Probe:
             self.failed.append(str(error))
 
 
-def longest_ns(acked_ns: Sequence[int], begin_ns: int, until_ns: int) -> int:
+def longest_ns(acked_ns: Sequence[int], begin_ns: int, until_ns: int, last_ns: int) -> int:
     """The longest time without an acknowledgement that begins before `until_ns`.
 
-    It counts from `begin_ns` at the earliest. `acked_ns` are those of one partition, in their order.
+    It counts from `begin_ns` at the earliest, and to `last_ns`, when the next fault begins, at the latest. `acked_ns`
+    are those of one partition, in their order.
     """
-    steps = [(max(one, begin_ns), other) for one, other in pairwise(acked_ns) if one <= until_ns and other >= begin_ns]
+    steps = [
+        (max(one, begin_ns), min(other, last_ns))
+        for one, other in pairwise(acked_ns)
+        if one <= min(until_ns, last_ns) and other >= begin_ns
+    ]
     return max((other - one for one, other in steps), default=0)
+
+
+def main() -> None:
+    """Send until the input ends."""
+    bootstrap, topic, partitions = sys.argv[1:]
+    client, over = _Client(bootstrap, topic, int(partitions)), threading.Event()
+    sending = threading.Thread(target=client.run, args=(over,))
+    sending.start()
+    sys.stdin.read()
+    over.set()
+    sending.join()
+    json.dump((client.acked_ns, client.failed), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

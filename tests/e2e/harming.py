@@ -21,10 +21,10 @@ def repeated(what: Mapping[str, Any], at: list[float]) -> list[dict[str, Any]]:
     return [{"at": f"{each:.3f}s", **what} for each in at]
 
 
-def leader_kills(seed: int, count: int, partitions: int) -> list[dict[str, Any]]:
-    """The leader of one of the partitions is killed, for 4 s each."""
+def leader_kills(seed: int, count: int, partitions: int, lasting_s: int = 4) -> list[dict[str, Any]]:
+    """The leader of one of the partitions is killed, for so long each."""
     rng = random.Random(-seed)
-    kills = repeated({"kind": "kill", "for": "4s"}, times(seed, count, 16, 24))
+    kills = repeated({"kind": "kill", "for": f"{lasting_s}s"}, times(seed, count, lasting_s + 12, lasting_s + 20))
     return [{**each, "target": f"leader-of:{rng.randrange(partitions)}"} for each in kills]
 
 
