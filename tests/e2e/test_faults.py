@@ -12,12 +12,14 @@ from tests.e2e.harming import SOONER, last_second
 from tests.e2e.test_soak_replicas import assert_faults
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.files import read_facts
+from streamgauge.report.files import read_facts, read_table
 from streamgauge.result.reading import parse_result
 from streamgauge.scenario.model.environment.faults.families import FAMILIES, ONE_DIRECTORY
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
 
+A_LOOK_S: Final = 1.0
+"""How old a look at leaders may be, on a busy machine."""
 LINK: Final = {"between": ["producers", "broker-2"], "for": "1s"}
 SHORTLY: Final[list[dict[str, Any]]] = [
     {"kind": "cut", **LINK},
@@ -96,6 +98,7 @@ phases: {{warmup: 1s, measure: {last_second(faults) + 14:.0f}s, drain: 60s}}
     assert (facts.ending, facts.reasons) == ("finished", []), said
     assert_faults(result, len(faults))
     assert {each.kind for each in result.faults or []} == {each["kind"] for each in faults}
+    assert_next_leader(folder)
     delivery = result.delivery
     assert delivery.sent
     assert delivery.acked == delivery.sent
@@ -103,3 +106,11 @@ phases: {{warmup: 1s, measure: {last_second(faults) + 14:.0f}s, drain: 60s}}
     assert result.wire.producers
     assert result.wire.producers.retried_messages
     assert (delivery.lost, delivery.undelivered, delivery.truncated, delivery.unknown) == (0, 0, 0, 0)
+
+
+def assert_next_leader(folder: RunFolder) -> None:
+    """Another broker led the partition whose leader was killed, before its messages were acknowledged again."""
+    (killed,) = (row["fault"] for row in read_table(folder, "fault_scores").to_pylist() if row["kind"] == "kill")
+    rows = {(row["fault"], row["partition"]): row for row in read_table(folder, "fault_partitions").to_pylist()}
+    row = rows[killed, 0]
+    assert 0 < row["next_leader_s"] < row["unwritable_s"] + A_LOOK_S, row

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from streamgauge.delivery.outages import FaultSpan
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.pipeline.pressure.replication import follower_rows, replication_tables
+from streamgauge.pipeline.pressure.replication import follower_rows, next_leaders, replication_tables
 from streamgauge.pipeline.read.silver import Span
 
 SPAN = Span(0, 20 * NS_PER_SECOND, MeasureSpan(5 * NS_PER_SECOND, 15 * NS_PER_SECOND))
@@ -100,3 +101,32 @@ def test_followers_are_told_in_the_order_of_their_looks() -> None:
 
     found = [(row["second"], row["node"], row["worst"], row["took_ms"]) for row in follower_rows(events, SPAN)]
     assert found == [(2, 1, 3, 2.0), (2, 2, 3, 2.0), (3, None, None, None)]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param([], {}, id="nobody looked"),
+        pytest.param(FINE, {}, id="nothing changed"),
+        pytest.param([*FINE, seen(2, 0, 1, 2), seen(2, 1, 2, 2)], {}, id="replicas fell behind"),
+        pytest.param([*FINE, seen(3.5, 1, 3, 2), seen(6, 1, 2, 3)], {(0, 0, 1): 1.5}, id="the first change counts"),
+        pytest.param([*FINE, seen(2.5, 1, None, 2), seen(4, 1, 3, 2)], {(0, 0, 1): 2.0}, id="none, and then another"),
+        pytest.param([*FINE, seen(2.5, 1, None, 2), seen(4, 1, 2, 2)], {(0, 0, 1): 2.0}, id="none, and then the same"),
+        pytest.param([*FINE, seen(1, 1, None, 2), seen(4, 1, 2, 2)], {(0, 0, 1): 2.0}, id="there was none before"),
+        pytest.param([*FINE, seen(1, 1, 3, 2), seen(2, 1, 2, 3)], {}, id="before it, and at its begin"),
+        pytest.param([*FINE, seen(8, 1, 3, 2)], {(0, 0, 1): 6.0, (1, 0, 1): 0.5}, id="two faults at once"),
+        pytest.param([*FINE, seen(9, 1, 3, 2)], {(1, 0, 1): 1.5}, id="after the span of the first"),
+        pytest.param([seen(4, 0, 1, 3), seen(5, 0, 2, 3)], {}, id="nobody knows who led before"),
+        pytest.param([*FINE, unanswered(2.5), seen(3, 0, 2, 2)], {(0, 0, 0): 1.0}, id="a look failed"),
+        pytest.param(
+            [*FINE, seen(5, 0, 2, 2), seen(3, 1, 3, 2)], {(0, 0, 0): 3.0, (0, 0, 1): 1.0}, id="each partition its own"
+        ),
+    ],
+)
+def test_the_next_leader_is_the_first_one_that_a_look_saw_after_the_begin(
+    events: list[dict[str, Any]], expected: dict[tuple[int, int, int], float]
+) -> None:
+    """Two faults: from 2 s to 8 s, and from 7.5 s to 12 s of the measure phase."""
+    spans = [FaultSpan(*(int((second + 5) * NS_PER_SECOND) for second in each)) for each in ((2, 8), (7.5, 12))]
+
+    assert next_leaders(events, spans) == expected

@@ -413,7 +413,7 @@ def scored(facts: Row, tables: Tables) -> None:
     ]
     tables["fault_partitions"] = [
         {"fault": 0, "topic": 0, "partition": partition, "unwritable_s": lasted, "unwritable_second": 3.1, "held": held}
-        | {"unreadable_s": lasted / 2, "unreadable_second": 3.2}
+        | {"unreadable_s": lasted / 2, "unreadable_second": 3.2, "next_leader_s": None if partition else 3.2}
         | {"worst_ms": 1_000 * lasted + 50.0, "worst_producer": 1, "worst_seq": 40 + partition}
         for partition, (lasted, held) in enumerate(((4.0, 900), (0.02, 3), (1.0, 120)))
     ]

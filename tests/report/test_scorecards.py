@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import vl_convert
 from tests.report.conftest import Make, figure_of, scored, told
@@ -44,6 +45,7 @@ def test_a_scorecard_has_the_worst_and_the_median_of_all_partitions(make: Make) 
 
     name = "streamgauge-baseline"
     assert (card["unwritable_s"], card["unwritable_median_s"], card["unwritable_partition"]) == (4.0, 1.0, f"{name}/0")
+    assert card["unwritable_leader_s"] == 3.2
     assert (card["unreadable_s"], card["unreadable_median_s"], card["unreadable_partition"]) == (2.0, 0.5, f"{name}/0")
     assert (card["held"], card["failed"]) == (1_023, 2)
     assert (card["worst_message_ms"], card["worst_message"]) == (4_050.0, f"{name}/0 1:40")
@@ -69,11 +71,13 @@ def test_a_scorecard_is_compared_with_what_the_scenario_sets(make: Make) -> None
 @pytest.mark.parametrize(
     ("without", "null", "reason"),
     [
-        ({"unwritable_s": None, "held": None}, ("unwritable_s", "held"), "no acknowledgements are recorded"),
+        ({"unwritable_s": None, "held": None}, ("unwritable_s", "unwritable_leader_s", "held"),
+         "no acknowledgements are recorded"),
+        ({"unwritable_s": 0.0}, ("unwritable_leader_s",), "no partition was unwritable"),
         ({"unreadable_s": None}, ("unreadable_s", "unreadable_partition"), "no acknowledgements are recorded"),
         ({"worst_ms": None}, ("worst_message_ms", "worst_message"), "no message was due"),
     ],
-)
+)  # fmt: skip
 def test_what_nobody_can_tell_is_null_with_its_reason(
     make: Make, without: Row, null: tuple[str, ...], reason: str
 ) -> None:
@@ -97,9 +101,26 @@ def test_every_report_tells_scorecards(make: Make) -> None:
     lines = [" ".join(line.split()) for line in summary(result, colour=False, width=160).splitlines()]
     (line,) = [line for line in lines if line.startswith("Scorecards")]
     assert line.startswith(
-        "Scorecards kill of broker-1: unwritable for up to 4.00 s, unreadable for up to 2.00 s, worst"
+        "Scorecards kill of broker-1: unwritable for up to 4.00 s (next leader after 3.20 s), unreadable for up to 2.00"
     )
     assert len(scorecards.rows(result)[0]) == len(scorecards.HEADS)
+
+
+def test_the_next_leader_is_that_of_the_partition_that_was_unwritable_for_longest(make: Make) -> None:
+    """Where its leader stayed, and in tables of an older version, there is none."""
+
+    def stayed(tables: dict[str, list[Row]]) -> None:
+        tables["fault_partitions"][2].update(unwritable_s=4.5)
+
+    older = make(scored)
+    table = older.table("fault_partitions")
+    pq.write_table(pq.read_table(table, partitioning=None).drop_columns(["next_leader_s"]), table)
+
+    for run in (changed(make, stayed), older):
+        (card,) = told(run)["scorecards"]
+        assert card["unwritable_leader_s"] is None
+        assert card["reasons"]["unwritable_leader_s"] == "no change of its leader was recorded"
+        assert "next leader after" not in summary(assemble(run), colour=False, width=160)
 
 
 def test_a_fault_whose_end_had_an_error_tells_it(make: Make) -> None:

@@ -218,7 +218,7 @@ FAULT_PARTITIONS = Schema(
     "What each fault did to each partition, in the span of the fault. Times count to the start of the next fault.",
     (
         must("fault", _I32, "number of the fault, from 0"), must("topic", _I32, "topic number in run.json"),
-        must("partition", _I32, "partition number"),
+        must("partition", _I32, "partition number"), may("next_leader_s", _F64, "time until its next leader was seen"),
         may("unwritable_s", _F64, "longest time in which messages waited and none was acknowledged"),
         may("unwritable_second", _F64, "begin of this time; null if no message waited"),
         may("held", _I64, "messages that waited at its end"),

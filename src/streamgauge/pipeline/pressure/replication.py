@@ -1,11 +1,12 @@
 """The tables of replication: partitions that lacked replicas or a leader, and how far brokers were behind."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from streamgauge.delivery.outages import FaultSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import Span
@@ -90,6 +91,37 @@ def _total(place: _Place, known: _Known) -> Row:
     found: dict[str, Any] = {"topic": place[0], "partition": place[1], "replicas": known.replicas}
     found |= {f"{what}_seconds": seconds for what, seconds in known.seconds.items()}
     return found | {"least_in_sync": known.least, "leader_changes": known.changes}
+
+
+def next_leaders(events: Iterable[Row], spans: Sequence[FaultSpan]) -> dict[tuple[int, int, int], float]:
+    """By fault, topic and partition: seconds from the begin of the fault until a look saw that another broker leads.
+
+    `events` are the rows of `replicas`. The same leader counts where a look saw none before it. A partition without a
+    change within the span of the fault is left out.
+    """
+    looks: dict[_Place, list[tuple[int, int | None]]] = {}
+    for row in sorted((row for row in events if row["error"] is None), key=itemgetter("at_ns")):
+        looks.setdefault((row["topic"], row["partition"]), []).append((row["at_ns"], row["leader"]))
+    found = {}
+    for number, span in enumerate(spans):
+        for place, seen in looks.items():
+            led_ns = _next_leader_ns(seen, span)
+            if led_ns is not None:
+                found[(number, *place)] = (led_ns - span.begin_ns) / NS_PER_SECOND
+    return found
+
+
+def _next_leader_ns(seen: Sequence[tuple[int, int | None]], span: FaultSpan) -> int | None:
+    before = [leader for at_ns, leader in seen if at_ns <= span.begin_ns]
+    if not before:
+        return None
+    led_by = before[-1]
+    for at_ns, leader in seen:
+        if span.begin_ns < at_ns <= span.until_ns:
+            if leader is not None and leader != led_by:
+                return at_ns
+            led_by = leader
+    return None
 
 
 def tables_of(replicas: Iterable[Row], followers: Iterable[Row], span: Span) -> dict[str, list[Row]]:

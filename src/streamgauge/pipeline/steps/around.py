@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 
 from streamgauge.pipeline.audit import judging
 from streamgauge.pipeline.columns import ACKED_NS, DUE_NS, IS_STAMPED, PARTITION, RECEIVED_NS, SENT_NS, TOPIC
-from streamgauge.pipeline.pressure import faults, outages, recovery
+from streamgauge.pipeline.pressure import faults, outages, recovery, replication
 from streamgauge.pipeline.pressure.outages import Around
 from streamgauge.pipeline.read.rows import Rows
 from streamgauge.pipeline.steps.questions import ReceivedSide
@@ -27,7 +27,11 @@ def around_faults(run: Inputs, messages: DataFrame, received: ReceivedSide, look
     around = Around(spans, run.span.to_ns, ends, traits.timed_group if reads else None)
     failed = outages.failures(run.spark, run.frame("sent"), around) if traits.loads else None
     scores = faults.score_rows(found, spans, [dict(row) for row in looks["replication"]], failed, run.span)
-    return {"fault_scores": scores, "fault_partitions": _partitions(run, messages, received, around, reads=reads)}
+    partitions = _partitions(run, messages, received, around, reads=reads)
+    led = replication.next_leaders(run.bronze.columns("replicas").to_pylist(), spans)
+    for row in partitions:
+        row["next_leader_s"] = led.get((row["fault"], row["topic"], row["partition"]))
+    return {"fault_scores": scores, "fault_partitions": partitions}
 
 
 def _partitions(run: Inputs, messages: DataFrame, received: ReceivedSide, around: Around, *, reads: bool) -> Rows:

@@ -11,7 +11,7 @@ from streamgauge.verdict.promises import Affected, FaultEffect, Timeouts, promis
 
 _OF_RECOVERY: Final = ("detected_s", "p99_before_ms", "p99_during_ms", "p99_after_ms", "time_to_drain_s")
 _EFFECTS: Final[tuple[Affected, ...]] = ("unwritable", "unreadable")
-_OF_REPLICAS: Final = ("noticed_s", "leaders_s", "in_sync_s")
+_OF_REPLICAS: Final = ("noticed_s", "unwritable_leader_s", "leaders_s", "in_sync_s")
 _WHY_NOT: Final = {
     "detail": "no further details",
     "error": "it ended without an error",
@@ -45,6 +45,7 @@ def _of(run: Evidence, fault: Row, topics: Mapping[int, str], timeouts: Timeouts
     out |= _recovered(run, fault)
     for name in _EFFECTS:
         out |= _lasted(partitions, name, names)
+    out["unwritable_leader_s"] = _next_leader(partitions)
     out |= {
         "held": None if not held or None in held else sum(held),
         "worst_message_ms": worst and worst["worst_ms"],
@@ -72,6 +73,13 @@ def _lasted(partitions: Sequence[Row], name: str, names: Mapping[tuple[int, int]
     }
 
 
+def _next_leader(partitions: Sequence[Row]) -> float | None:
+    """When the partition that was unwritable for longest had its next leader; older tables do not say."""
+    known = [row for row in partitions if row["unwritable_s"]]
+    worst: Row = max(known, key=lambda row: float(row["unwritable_s"]), default={})
+    return worst.get("next_leader_s")
+
+
 def _recovered(run: Evidence, fault: Row) -> Values:
     """What `recovery` says of the same cause, by what was outstanding of the group that is timed."""
     same = {"cause": fault["kind"], "target": fault["target"], "ended_second": fault["ended_second"]}
@@ -85,11 +93,21 @@ def _why(run: Evidence, key: str) -> str | None:
         return "each partition has one replica, or replicas were not observed"
     if key in _OF_RECOVERY and not run.matching("recovery", quantity="outstanding"):
         return "only a run that produces and consumes has outstanding messages"
+    if key == "unwritable_leader_s":
+        return _why_no_leader(run.rows("fault_partitions"))
     if key.startswith("unwritable") or key == "held":
         return "no acknowledgements are recorded"
     if key.startswith("unreadable"):
         return _why_not_read(run)
     return _WHY_NOT.get(key, OLDER if "fault_partitions" not in run.tables else "there was not enough data")
+
+
+def _why_no_leader(partitions: Sequence[Row]) -> str:
+    if all(row["unwritable_s"] is None for row in partitions):
+        return "no acknowledgements are recorded"
+    if not any(row["unwritable_s"] for row in partitions):
+        return "no partition was unwritable"
+    return "no change of its leader was recorded"
 
 
 def _why_not_read(run: Evidence) -> str:

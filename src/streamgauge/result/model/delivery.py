@@ -202,6 +202,8 @@ class FaultScorecard(Section):
     """The median of these times over all partitions."""
     unwritable_partition: str | None
     """The worst partition, as topic/partition."""
+    unwritable_leader_s: Amount | None = None
+    """From the begin until the cluster reported this partition's next leader; null if its leader did not change."""
     unreadable_s: Amount | None
     """The longest time in which acknowledged messages of a partition waited and none was delivered; the worst one."""
     unreadable_median_s: Amount | None

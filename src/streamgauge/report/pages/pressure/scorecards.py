@@ -12,8 +12,8 @@ IN_SHORT: Final = 3
 MOST: Final = 100
 """Scorecards that the report lists; result.json has all."""
 HEADS: Final = (
-    "fault", "of", "at second", "noticed", "unwritable", "median", "unreadable", "median", "messages held", "failed",
-    "worst message", "leaders back", "in sync",
+    "fault", "of", "at second", "noticed", "unwritable", "next leader", "median", "unreadable", "median",
+    "messages held", "failed", "worst message", "leaders back", "in sync",
 )  # fmt: skip
 NUMBERS: Final = 2
 """The first column of numbers."""
@@ -32,6 +32,7 @@ def _row(card: FaultScorecard) -> Sequence[str]:
         significant(card.began_second),
         _seconds(card.noticed_s),
         _seconds(card.unwritable_s),
+        _seconds(card.unwritable_leader_s),
         _seconds(card.unwritable_median_s),
         _seconds(card.unreadable_s),
         _seconds(card.unreadable_median_s),
@@ -64,6 +65,8 @@ def in_short(result: Result) -> dict[str, str]:
 
 def _short(card: FaultScorecard) -> str:
     unwritable, unreadable = (_longest(getattr(card, name), name.removesuffix("_s")) for name in _LASTED)
+    if card.unwritable_leader_s is not None:
+        unwritable += f" (next leader after {_seconds(card.unwritable_leader_s)})"
     worst = f"worst message {milliseconds(card.worst_message_ms)}" if card.worst_message_ms is not None else ""
     promised = next((promise.text.partition("; ")[2] for promise in card.promises), "")
     told = ", ".join(filter(None, (unwritable, unreadable, worst)))
