@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -112,16 +112,11 @@ def next_leaders(events: Iterable[Row], spans: Sequence[FaultSpan]) -> dict[tupl
 
 
 def _next_leader_ns(seen: Sequence[tuple[int, int | None]], span: FaultSpan) -> int | None:
-    before = [leader for at_ns, leader in seen if at_ns <= span.begin_ns]
-    if not before:
+    first_ns, _ = seen[0]
+    if first_ns > span.begin_ns:
         return None
-    led_by = before[-1]
-    for at_ns, leader in seen:
-        if span.begin_ns < at_ns <= span.until_ns:
-            if leader is not None and leader != led_by:
-                return at_ns
-            led_by = leader
-    return None
+    changes = (at_ns for (_, led_by), (at_ns, leader) in pairwise(seen) if leader not in {None, led_by})
+    return next((at_ns for at_ns in changes if span.begin_ns < at_ns <= span.until_ns), None)
 
 
 def tables_of(replicas: Iterable[Row], followers: Iterable[Row], span: Span) -> dict[str, list[Row]]:

@@ -29,9 +29,8 @@ def around_faults(run: Inputs, messages: DataFrame, received: ReceivedSide, look
     scores = faults.score_rows(found, spans, [dict(row) for row in looks["replication"]], failed, run.span)
     partitions = _partitions(run, messages, received, around, reads=reads)
     led = replication.next_leaders(run.bronze.columns("replicas").to_pylist(), spans)
-    for row in partitions:
-        row["next_leader_s"] = led.get((row["fault"], row["topic"], row["partition"]))
-    return {"fault_scores": scores, "fault_partitions": partitions}
+    told = [row | {"next_leader_s": led.get((row["fault"], row["topic"], row["partition"]))} for row in partitions]
+    return {"fault_scores": scores, "fault_partitions": told}
 
 
 def _partitions(run: Inputs, messages: DataFrame, received: ReceivedSide, around: Around, *, reads: bool) -> Rows:

@@ -62,22 +62,26 @@ def _message(row: Row, names: Mapping[tuple[int, int], str]) -> str:
 
 def _lasted(partitions: Sequence[Row], name: str, names: Mapping[tuple[int, int], str]) -> Values:
     """The longest of these times and its partition, and the median; null where nobody can tell."""
-    known = [row for row in partitions if row[f"{name}_s"] is not None]
-    if not known:
+    worst = _worst(partitions, name)
+    if worst is None:
         return dict.fromkeys((f"{name}_s", f"{name}_median_s", f"{name}_partition"))
-    worst = max(known, key=lambda row: float(row[f"{name}_s"]))
     return {
         f"{name}_s": worst[f"{name}_s"],
-        f"{name}_median_s": median(row[f"{name}_s"] for row in known),
+        f"{name}_median_s": median(row[f"{name}_s"] for row in partitions if row[f"{name}_s"] is not None),
         f"{name}_partition": names[worst["topic"], worst["partition"]],
     }
 
 
 def _next_leader(partitions: Sequence[Row]) -> float | None:
-    """When the partition that was unwritable for longest had its next leader; older tables do not say."""
-    known = [row for row in partitions if row["unwritable_s"]]
-    worst: Row = max(known, key=lambda row: float(row["unwritable_s"]), default={})
-    return worst.get("next_leader_s")
+    """When the partition that was unwritable for longest had its next leader; null where none was."""
+    worst = _worst(partitions, "unwritable")
+    return worst["next_leader_s"] if worst and worst["unwritable_s"] else None
+
+
+def _worst(partitions: Sequence[Row], name: str) -> Row | None:
+    """The partition that was so for longest; null where nobody can tell."""
+    known = [row for row in partitions if row[f"{name}_s"] is not None]
+    return max(known, key=lambda row: float(row[f"{name}_s"]), default=None)
 
 
 def _recovered(run: Evidence, fault: Row) -> Values:
