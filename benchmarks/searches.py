@@ -21,8 +21,8 @@ def main() -> None:
     chosen = options.parse_args()
     heading("Searches: the highest rate at which an objective holds")
     print(f"The machine was {idle_share():.0%} idle before. Objective: {chosen.objective}.\n", flush=True)
-    print("| search | held | did not | all runs agreed below | and above | runs upward | on the way down |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print("| search | held | next | did not for certain | all agreed below | and above | runs upward | way down |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     held = []
     for number in range(1, chosen.times + 1):
         with kept_in(chosen.folder) as place:
@@ -31,7 +31,8 @@ def main() -> None:
         if answer.held is None:
             raise SystemExit(f"no rate held: {record.ending}")
         held.append(answer.held)
-        rates = (answer.held, answer.broke, answer.surely_held, answer.surely_broke, record.held_again)
+        certain = record.broke_for_certain
+        rates = (answer.held, answer.broke, certain, answer.surely_held, answer.surely_broke, record.held_again)
         *up, down = ("none" if each is None else f"{each:,.0f}/s" for each in rates)
         steps = sum(step.phase == "up" for step in record.steps)
         print(f"| {number} | {' | '.join(up)} | {steps} | {down} |", flush=True)

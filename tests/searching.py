@@ -6,7 +6,7 @@ from streamgauge.experiments.search.record import SearchRecord, SearchStep
 
 
 def record_of(*tried: tuple[float, str], down: str = "", **more: Any) -> SearchRecord:
-    """A search whose runs said so, in capitals where they were in doubt: `h` held, `b` broke."""
+    """A search whose runs said so, in capitals where they were in doubt: `h` held, `b` broke, `U` cannot be told."""
     steps = [step(value, word) for value, words in tried for word in words]
     # What held comes first on the way up, and the way down begins at what broke.
     steps += [step(value, word, "down") for (value, _), word in zip(reversed(tried), down, strict=False)]
@@ -30,4 +30,5 @@ def step(value: float, word: str, phase: Any = "up") -> SearchStep:
         is_doubtful=word.isupper(),
         reasons=[] if held else ["p99 <= 20 ms: 50.0"],
         figures={"p99 <= 20 ms": 10.0 if held else 50.0},
+        objectives={"p99 <= 20 ms": {"h": True, "b": False, "B": False}.get(word)},
     )

@@ -34,7 +34,7 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
                 "Highest load.rate that held: 1,000/s  (p99 <= 20 ms)",
                 "Lowest that did not: 1,040/s (p99 <= 20 ms: 50.0)",
                 "Runs of some values did not agree; all runs held up to 1,000/s, and some run held at every value.",
-                "After overload it held again at 1,040/s.",
+                "After overload 1,040/s held, which it had not on the way up.",
             ],
             id="it held on the way down",
         ),
@@ -46,6 +46,34 @@ from streamgauge.experiments.search.words import answer_lines, said, shown_figur
                 "After overload it held again at 900/s only, 10 % less (hysteresis).",
             ],
             id="hysteresis",
+        ),
+        pytest.param(
+            record_of((5, "h"), (4, "h"), (3, "bb"), down="bbh", path="load.producers", whole=True, find="smallest"),
+            [
+                "Lowest load.producers that held: 4  (p99 <= 20 ms)",
+                "Highest that did not: 3 (p99 <= 20 ms: 50.0)",
+                "After overload it held again at 5 only, 25 % more (hysteresis).",
+            ],
+            id="the smallest, on the way down",
+        ),
+        pytest.param(
+            record_of((1000, "h"), (1040, "UHU"), (1144, "b")),
+            [
+                "Highest load.rate that held: 1,000/s  (p99 <= 20 ms)",
+                "Cannot be told at 1,040/s (p99 <= 20 ms: 50.0)",
+                "Lowest that did not: 1,144/s (p99 <= 20 ms: 50.0)",
+                "Runs of some values did not agree; all runs held up to 1,000/s, and no run held from 1,144/s on.",
+            ],
+            id="what ended it cannot be told",
+        ),
+        pytest.param(
+            record_of((1000, "h"), (1040, "UU")),
+            [
+                "Highest load.rate that held: 1,000/s  (p99 <= 20 ms)",
+                "Cannot be told at 1,040/s (p99 <= 20 ms: 50.0)",
+                "No run failed for certain: the limit may be that of the load generator, not of the system.",
+            ],
+            id="nothing failed for certain",
         ),
         pytest.param(
             record_of((1000, "BHB"), (900, "BHB")),
@@ -103,8 +131,8 @@ def test_an_answer_is_said_in_sentences(record: SearchRecord, expected: list[str
 
 
 def test_runs_and_values_are_shown_as_people_read_them() -> None:
-    assert [said(step(5, word)) for word in "hHbB"] == [
-        "held", "held, doubtful", "did not hold", "did not hold, doubtful",
+    assert [said(step(5, word)) for word in "hHbBU"] == [
+        "held", "held, doubtful", "did not hold", "did not hold, doubtful", "cannot be told",
     ]  # fmt: skip
     assert (shown_value(1234.5, "load.rate"), shown_value(12, "topic.partitions")) == ("1,234/s", "12")
     assert (shown_figure(None), shown_figure(20.04)) == ("infinite", "20.0")

@@ -55,8 +55,14 @@ def test_the_bound_and_what_the_answer_lies_between_are_drawn(record: SearchReco
     assert "shaded" in figure.about
 
 
-def test_without_an_upper_end_nothing_is_shaded() -> None:
-    figure = objective_figure(record_of((1000, "h"), (2000, "h")), 0)
+def test_what_cannot_be_told_is_no_end_of_the_answer() -> None:
+    figure = objective_figure(record_of((1000, "h"), (1040, "UU"), (2000, "b")), 0)
+    assert figure.data["search_between"] == [{"from": 1000.0, "to": 2000.0}]
+
+
+@pytest.mark.parametrize("last", ["h", "UU"])
+def test_without_an_upper_end_nothing_is_shaded(last: str) -> None:
+    figure = objective_figure(record_of((1000, "h"), (2000, last)), 0)
     assert list(figure.data) == ["search_objective_1", "search_objective_1_bound"]
     assert "shaded" not in figure.about
 

@@ -32,15 +32,28 @@ def _by_interval(judged: ExpectationResult, figure: FigureTrust) -> ExpectationR
     if judged.reason is not None:
         # It failed for messages that never came, whatever the instrument did.
         return judged
+    passed = decided(parse_bound(judged.wanted), figure)
+    if passed is None:
+        return _undecided(judged, undecided_by(figure))
+    return judged.model_copy(update={"passed": passed})
+
+
+def decided(bound: Bound, figure: FigureTrust) -> bool | None:
+    """Whether a figure keeps to a bound, whatever the instrument did to it; None where that cannot be told.
+
+    A missing end of its interval is infinite.
+    """
     if figure.low is None and figure.high is None:
         # Believed although nothing bounds it: recorded before there were bounds.
-        return judged if figure.trust == "believed" else _undecided(judged, "the figure is not believed")
-    passed = parse_bound(judged.wanted).decides(figure.low, figure.high)
-    if passed is None:
-        return _undecided(
-            judged, f"without the effect of the instrument it lies {_between(figure)}: only some of these values pass"
-        )
-    return judged.model_copy(update={"passed": passed})
+        return bound.holds(figure.value) if figure.trust == "believed" else None
+    return bound.decides(figure.low, figure.high)
+
+
+def undecided_by(figure: FigureTrust) -> str:
+    """Why it cannot be told whether a figure keeps to a bound."""
+    if figure.low is None and figure.high is None:
+        return "the figure is not believed"
+    return f"without the effect of the instrument it lies {_between(figure)}: only some of these values pass"
 
 
 def _between(figure: FigureTrust) -> str:

@@ -60,6 +60,8 @@ class System:
     after_overload: float | None = None
     doubts_from: float = float("inf")
     """From this rate on, p99 may lie on either side of 20 ms."""
+    late_from: float = float("inf")
+    """From this rate on, within the capacity, the load generator is late: p99 is above 20 ms only because of that."""
     fails: dict[int, BaseException | str] = field(default_factory=dict)
     rates: list[float | None] = field(default_factory=list)
     steps: list[SearchStep] = field(default_factory=list)
@@ -89,6 +91,8 @@ class System:
         document["trust"][P99] |= {"value": p99, "low": p99, "high": p99, "trust": "believed"}
         if rate is not None and rate >= self.doubts_from:
             document["trust"][P99] |= {"low": 10.0, "high": 50.0, "trust": "bounded"}
+        if rate is not None and self.late_from <= rate <= self.capacity:
+            document["trust"][P99] |= {"value": 50.0, "low": 10.0, "high": 50.0, "trust": "not_believed"}
         document["throughput"] |= {
             "target_per_second": rate,
             **dict.fromkeys(("sent_per_second", "acked_per_second", "received_per_second"), arrives),
@@ -167,6 +171,36 @@ def test_limits_are_answers(system: System, capacity: float, given: dict[str, st
     ended = system.search(start="5k/s", **given)
     assert (ended.record.ending, ended.code) == (ending, code)
     assert "limit" in "\n".join(search_lines(ended))
+
+
+@pytest.mark.parametrize(
+    ("late_from", "given", "ending", "code", "says"),
+    [
+        pytest.param(8_000, {"start": "5k/s"}, "narrow", Exit.NOT_VALID,
+                     ["Highest load.rate that held: 7,", "Cannot be told at 8,", "No run failed for certain"],
+                     id="nothing beyond is known"),
+        pytest.param(8_000, {"start": "18k/s"}, "narrow", Exit.DONE,
+                     ["Highest load.rate that held: 7,", "Cannot be told at 8,", "Lowest that did not: 18,000/s"],
+                     id="a rate beyond was too much"),
+        pytest.param(0, {"start": "5k/s", "least": "100"}, "never_held", Exit.NOT_VALID,
+                     ["Cannot be told at 100/s", "No run failed for certain", "No value held"], id="at no rate"),
+        pytest.param(0, {"start": "18k/s", "least": "100"}, "never_held", Exit.NOT_VALID,
+                     ["Cannot be told at 100/s", "Lowest that did not: 18,000/s", "No value held"],
+                     id="not at the lowest"),
+    ],
+)  # fmt: skip
+def test_where_the_generator_is_late_nobody_knows_whether_the_system_holds(
+    system: System, late_from: float, given: dict[str, str], ending: str, code: Exit, says: Sequence[str]
+) -> None:
+    system.late_from = late_from
+    ended = system.search(**given)
+    assert (ended.record.ending, ended.code) == (ending, code)
+    lines = list(search_lines(ended))
+    assert [line.startswith(each) for line, each in zip(lines, says, strict=False)] == [True] * len(says), lines
+    assert search_document(ended.record)["answer"]["broke_for_certain"] == (
+        18_000 if "18k/s" in given["start"] else None
+    )
+    assert "p99 <= 20 ms: 50.0; without the effect of the instrument it lies between 10 and 50" in "\n".join(lines)
 
 
 def test_runs_are_as_long_as_their_percentile_needs(system: System) -> None:

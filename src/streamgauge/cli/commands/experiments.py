@@ -267,8 +267,8 @@ def search(
 
     Example: `streamgauge search baseline --objective 'p99 <= 20 ms'`
 
-    Exit codes: 0 found, or the upper limit held; 1 runs failed; 2 bad input; 3 not even the lower limit held; 4 too
-    many steps; 130 interrupted.
+    Exit codes: 0 found, or the upper limit held; 1 runs failed; 2 bad input; 3 not even the lower limit held; 4 no run
+    failed for certain, or too many steps; 130 interrupted.
     """
     from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.search import search as carry_out

@@ -41,6 +41,11 @@ class SearchStep(BegunRun):
     received_per_second: float | None = None
 
     @property
+    def is_untold(self) -> bool:
+        """Whether it did not hold, and nothing tells for certain that the system is why: it may be the instrument."""
+        return self.held is False and self.is_doubtful and False not in self.objectives.values()
+
+    @property
     def least_per_second(self) -> float | None:
         """What arrives of what is sent; None where nothing is known."""
         return min((rate for rate in (self.acked_per_second, self.received_per_second) if rate), default=None)
@@ -140,9 +145,28 @@ class SearchRecord(RecordPart):
         return {each: conforming(trials, each) for each in self.objectives} if self.staircase else {}
 
     @property
+    def broke_for_certain(self) -> float | None:
+        """The easiest value, no easier than the one that broke, of which a run tells for certain that it did not hold.
+
+        None where no run does, since then the limit may be that of the instrument; and of a staircase.
+        """
+        broke = self.answer.broke
+        if self.staircase or broke is None:
+            return None
+        hardness, steps = self.plan.hardness, [step for step in self.done if step.phase == "up" and not step.is_untold]
+        told = [step.value for step in steps if step.value is not None and step.held is False]
+        return min((each for each in told if hardness(each) >= hardness(broke)), key=hardness, default=None)
+
+    @property
     def is_untold(self) -> bool:
-        """Whether a staircase has only half an answer: it ended at a step of which some objective cannot be told."""
-        return any(each.unknown and None in {each.held, each.broke} for each in self.conforming.values())
+        """Whether there is only half an answer: no run tells for certain where the objectives no longer hold.
+
+        Of a staircase: it ended at a step of which some objective cannot be told.
+        """
+        if self.staircase:
+            return any(each.unknown and None in {each.held, each.broke} for each in self.conforming.values())
+        found, told = self.answer, self.broke_for_certain
+        return found.broke is not None and (told is None or (found.held is None and told != found.broke))
 
     def begin_anew(self, *, failed: bool) -> None:
         """Set aside what a search that goes on cannot build upon.

@@ -18,6 +18,8 @@ def shown_figure(value: float | None) -> str:
 
 def said(step: SearchStep) -> str:
     """Whether a run held, and whether that is certain."""
+    if step.is_untold:
+        return "cannot be told"
     return f"{'held' if step.held else 'did not hold'}{', doubtful' if step.is_doubtful else ''}"
 
 
@@ -32,10 +34,13 @@ def _found(record: SearchRecord) -> Iterator[str]:
     hardest, easiest = ("Highest", "Lowest") if record.find == "largest" else ("Lowest", "Highest")
     if found.held is not None:
         yield f"{hardest} {path} that held: {shown_value(found.held, path)}  ({'; '.join(record.objectives)})"
-    if found.broke is not None:
-        broke = (step for step in record.steps if step.value == found.broke and step.held is False)
-        because = next((f" ({'; '.join(step.reasons)})" for step in broke if step.reasons), "")
-        yield f"{easiest} that did not: {shown_value(found.broke, path)}{because}"
+    told = record.broke_for_certain
+    if found.broke is not None and told != found.broke:
+        yield f"Cannot be told at {shown_value(found.broke, path)}{_because(record, found.broke)}"
+    if told is not None:
+        yield f"{easiest} that did not: {shown_value(told, path)}{_because(record, told)}"
+    elif found.broke is not None:
+        yield "No run failed for certain: the limit may be that of the load generator, not of the system."
     if (found.surely_held, found.surely_broke) != (found.held, found.broke):
         yield f"Runs of some values did not agree; {_agreed(record)}."
     if record.ending == "never_held":
@@ -46,6 +51,13 @@ def _found(record: SearchRecord) -> Iterator[str]:
     if record.ending == "steps":
         yield f"The search ended after {len(record.steps)} runs, before the answer was as narrow as asked."
     yield from _down(record)
+
+
+def _because(record: SearchRecord, value: float) -> str:
+    """Why the first run of a value did not hold; one that tells for certain goes before the others."""
+    broke = [step for step in record.steps if step.value == value and step.held is False and step.reasons]
+    first = min(broke, key=lambda step: step.is_untold, default=None)
+    return f" ({'; '.join(first.reasons)})" if first else ""
 
 
 def _agreed(record: SearchRecord) -> str:
@@ -82,8 +94,10 @@ def _down(record: SearchRecord) -> Iterator[str]:
         return
     if again is None:
         yield f"After overload it did not hold again, down to {shown_value(tried[-1].value, record.path)} (hysteresis)."
-    elif again >= found.held:
+    elif record.plan.hardness(again) > record.plan.hardness(found.held):
+        yield f"After overload {shown_value(again, record.path)} held, which it had not on the way up."
+    elif again == found.held:
         yield f"After overload it held again at {shown_value(again, record.path)}."
     else:
-        less = percent(1 - again / found.held)
-        yield f"After overload it held again at {shown_value(again, record.path)} only, {less} less (hysteresis)."
+        apart = f"{percent(abs(1 - again / found.held))} {'less' if again < found.held else 'more'}"
+        yield f"After overload it held again at {shown_value(again, record.path)} only, {apart} (hysteresis)."

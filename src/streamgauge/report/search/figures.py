@@ -22,6 +22,7 @@ _COLORS: Final[Mapping[str, str]] = {
     "held, doubtful": "lilac",
     "did not hold": "red",
     "did not hold, doubtful": "orange",
+    "cannot be told": "grey",
 }
 _LOG: Final = alt.Scale(type="log", nice=False, padding=16)
 _LINEAR: Final = alt.Scale(nice=False, padding=16)
@@ -141,6 +142,10 @@ def _x(record: SearchRecord, field: str) -> alt.X:
 
 def _between(record: SearchRecord) -> list[Row]:
     """What the answer lies between, where both ends are known."""
-    found = record.answer
-    ends = [each for each in (found.surely_held, found.surely_broke) if each]
+    found, certain = record.answer, record.broke_for_certain
+    broke = found.surely_broke
+    if not record.staircase and broke is not None:
+        # What cannot be told is no end.
+        broke = None if certain is None else max(broke, certain, key=record.plan.hardness)
+    ends = [each for each in (found.surely_held, broke) if each]
     return [{"from": rounded(min(ends)), "to": rounded(max(ends))}] if len(ends) == 2 else []

@@ -185,14 +185,14 @@ def _fail(step: SearchStep) -> None:
 
 
 def _exit_of(record: SearchRecord) -> Exit:
-    """EXPECTATION_FAILED where not even the easiest value held, NOT_VALID where its steps cannot tell."""
+    """EXPECTATION_FAILED where not even the easiest value held, NOT_VALID where its runs cannot tell."""
     match record.ending:
         case "failed":
             return Exit.FAILED
         case "interrupted":
             return Exit.INTERRUPTED
         case "never_held":
-            return Exit.EXPECTATION_FAILED
+            return Exit.NOT_VALID if record.is_untold else Exit.EXPECTATION_FAILED
         case "narrow" | "at_limit" | "climbed":
             return Exit.NOT_VALID if record.is_untold else Exit.DONE
     return Exit.NOT_VALID

@@ -12,6 +12,7 @@ from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.experiment.search.windows import WindowFigure
 from streamgauge.statistics.growth import growth
+from streamgauge.verdict.expectations import decided, undecided_by
 
 GROWTH_SHARE: Final = 0.01
 """Of the measured messages: outstanding ones may grow by so many."""
@@ -114,17 +115,17 @@ def _objective(
     # A phase with too few messages for its percentile has windows with too few, which say so themselves.
     if found is None and not any(each.messages for each in windows or ()):
         return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
-    unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
-    doubt = f"{objective.path} is not believed" if unbelieved else ""
     if found is None or objective.window_seconds is not None:
-        return _of_windows(objective, windows or (), doubt)
-    value = found.value if isinstance(found, FigureTrust) else found
-    low, high = (found.low, found.high) if isinstance(found, FigureTrust) else (value, value)
-    held = objective.bound.holds(value)
-    straddles = objective.bound.decides(value if low is None else low, value if high is None else high) is None
-    said = [f"{objective.text}: {significant(value)}"] if not held else []
-    said += [doubt] if doubt else [f"{objective.text}: too close to be told"] if straddles else []
-    return _Said(held, unbelieved or straddles, "; ".join(said)), {objective.text: value}
+        unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
+        return _of_windows(objective, windows or (), f"{objective.path} is not believed" if unbelieved else "")
+    if not isinstance(found, FigureTrust):
+        found = FigureTrust(value=found, low=found, high=found, trust="believed", because=[])
+    told, figures = decided(objective.bound, found), {objective.text: found.value}
+    if told is None:
+        # What was measured says where to go on, and neither that it held nor that it did not.
+        what = f"{objective.text}: {significant(found.value)}; {undecided_by(found)}"
+        return _Said(objective.bound.holds(found.value), is_doubtful=True, reason=what), figures
+    return _Said(told, reason="" if told else f"{objective.text}: {significant(found.value)}"), figures
 
 
 def _of_windows(

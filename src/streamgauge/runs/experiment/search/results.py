@@ -18,6 +18,7 @@ def search_document(record: SearchRecord) -> dict[str, Any]:
         "answer": {
             "held": found.held,
             "broke": found.broke,
+            "broke_for_certain": record.broke_for_certain,
             "between": [found.surely_held, found.surely_broke],
             "held_again": record.held_again,
             "bound": record.bound,
