@@ -28,8 +28,8 @@ def main() -> None:
         with kept_in(chosen.folder) as place:
             found = streamgauge.search(chosen.scenario, [chosen.objective], step=chosen.step, out=place)
         answer, record = found.answer, found.record
-        if answer.held is None:
-            raise SystemExit(f"no rate held: {record.ending}")
+        if answer.held is None or record.ending == "interrupted":
+            raise SystemExit(f"no answer: {record.ending}")
         held.append(answer.held)
         certain = record.broke_for_certain
         rates = (answer.held, answer.broke, certain, answer.surely_held, answer.surely_broke, record.held_again)
