@@ -71,7 +71,7 @@ class Trial:
     value: float
     held: bool
     is_doubtful: bool = False
-    """Whether the run cannot tell for certain: the interval of a figure has the bound in it, it is not believed,
+    """Whether the run cannot tell for certain: the interval of a figure has the bound in it, or nobody knows its interval,
     or an objective broke although the rate arrived."""
 
 
