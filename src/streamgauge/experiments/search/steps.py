@@ -71,8 +71,8 @@ class Trial:
     value: float
     held: bool
     is_doubtful: bool = False
-    """Whether the run cannot tell for certain: the interval of a figure has the bound in it, or nobody knows its interval,
-    or an objective broke although the rate arrived."""
+    """Whether the run cannot tell for certain: the interval of a figure has the bound in it or is not known, or an
+    objective broke although the rate arrived."""
 
 
 @dataclass(frozen=True, slots=True)
