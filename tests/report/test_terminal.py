@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import altered, observing, processing, transacting, waiting
+from tests.report.conftest import altered, observing, processing, transacting, used, waiting
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.percentiles import CDF_EDGES_MS
@@ -323,6 +323,18 @@ def test_many_workers_are_told_by_their_range(make: Make) -> None:
         tables["resources"] += [row | {"process": f"producer-{each}", "cpu_cores": each / 10} for each in range(3, 8)]
 
     assert "cores: 7 producers 0.21 to 0.70," in summary(assemble(make(many)), colour=False, width=100)
+
+
+def test_controllers_apart_are_no_brokers_and_one_that_started_again_is_one_of_them(make: Make) -> None:
+    """Four brokers and two controllers in seven processes."""
+
+    def clustered(_facts: Row, tables: Tables) -> None:
+        others = [row for row in tables["resources"] if row["role"] != "broker"]
+        nodes = ["broker-1", "broker-1.2", "broker-2", "broker-3", "broker-4", "controller-1", "controller-2"]
+        tables["resources"] = [*others, *(used(node, "broker", 0.1 * at) for at, node in enumerate(nodes, 1))]
+
+    shown = summary(assemble(make(clustered)), colour=False, width=200)
+    assert "4 brokers 0.10 to 0.50, KRaft controllers 0.60 + 0.70" in shown
 
 
 def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:

@@ -56,6 +56,7 @@ ALL_FIGURES: Final = ("p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mea
 MOMENTS: Final = ("min", "max", "mean")
 """Figures of delivered messages alone."""
 
+_APART: Final = "KRaft controller"
 _CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
 
 _STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
@@ -329,16 +330,25 @@ def no_troubles(delivery: DeliverySection) -> str:
 
 def cores_by_role(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
     """Each role, in the number that there are of it, and the cores that it used."""
-    return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
+    kinds = ("producer", "consumer", "broker", _APART)
+    return [told for kind in kinds if (told := _cores([row for row in processes if _kind(row) == kind], kind))]
 
 
-def _cores(processes: Sequence[ProcessUsage], role: str) -> tuple[str, str] | None:
-    used = [row.cpu_cores for row in processes if row.role == role and row.cpu_cores is not None]
+def _kind(process: ProcessUsage) -> str:
+    """The role of a process; a node of an embedded cluster may be a controller apart from the brokers."""
+    is_apart = process.role == "broker" and process.process.startswith("controller-")
+    return _APART if is_apart else process.role
+
+
+def _cores(processes: Sequence[ProcessUsage], kind: str) -> tuple[str, str] | None:
+    used = [row.cpu_cores for row in processes if row.cpu_cores is not None]
     if not used:
         return None
     if len(used) > FEW_WORKERS:
-        return f"{len(used)} {role}s", f"{cores(min(used))} to {cores(max(used))}"
-    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(map(cores, used))
+        # A node that started again is two processes: `broker-1` and `broker-1.2`.
+        count = len({row.process.partition(".")[0] for row in processes})
+        return f"{count} {kind}s", f"{cores(min(used))} to {cores(max(used))}"
+    return f"{kind}{'s' if len(used) > 1 else ''}", " + ".join(map(cores, used))
 
 
 def spare(resources: ResourcesSection) -> str:
