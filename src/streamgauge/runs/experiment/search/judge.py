@@ -13,6 +13,7 @@ from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.experiment.search.windows import WindowFigure
 from streamgauge.statistics.growth import growth
 from streamgauge.verdict.expectations import decided, undecided_by
+from streamgauge.verdict.trust.figures.interval import exact
 
 GROWTH_SHARE: Final = 0.01
 """Of the measured messages: outstanding ones may grow by so many."""
@@ -116,16 +117,16 @@ def _objective(
     if found is None and not any(each.messages for each in windows or ()):
         return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
     if found is None or objective.window_seconds is not None:
-        unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
-        return _of_windows(objective, windows or (), f"{objective.path} is not believed" if unbelieved else "")
-    if not isinstance(found, FigureTrust):
-        found = FigureTrust(value=found, low=found, high=found, trust="believed", because=[])
-    told, figures = decided(objective.bound, found), {objective.text: found.value}
+        doubt = f"{objective.path} is not believed" if _is_unbelieved(result, objective.path) else ""
+        return _of_windows(objective, windows or (), doubt)
+    figure = found if isinstance(found, FigureTrust) else exact(found)
+    figures, what = {objective.text: figure.value}, f"{objective.text}: {significant(figure.value)}"
+    told = decided(objective.bound, figure)
     if told is None:
         # What was measured says where to go on, and neither that it held nor that it did not.
-        what = f"{objective.text}: {significant(found.value)}; {undecided_by(found)}"
-        return _Said(objective.bound.holds(found.value), is_doubtful=True, reason=what), figures
-    return _Said(told, reason="" if told else f"{objective.text}: {significant(found.value)}"), figures
+        held = objective.bound.holds(figure.value)
+        return _Said(held, is_doubtful=True, reason=f"{what}; {undecided_by(figure)}"), figures
+    return _Said(told, reason="" if told else what), figures
 
 
 def _of_windows(
