@@ -136,3 +136,21 @@ def test_runs_and_values_are_shown_as_people_read_them() -> None:
     ]  # fmt: skip
     assert (shown_value(1234.5, "load.rate"), shown_value(12, "topic.partitions")) == ("1,234/s", "12")
     assert (shown_figure(None), shown_figure(20.04)) == ("infinite", "20.0")
+
+
+@pytest.mark.parametrize(
+    ("tried", "down", "expected"),
+    [
+        pytest.param([(1000, "h"), (2000, "bb")], "", (1000, 2000), id="all agree"),
+        pytest.param([(1000, "h"), (1500, "bhh"), (2000, "bb")], "", (1000, 2000), id="some do not"),
+        pytest.param([(1000, "h"), (2000, "bb")], "h", (1000, None), id="held on the way down"),
+        pytest.param([(1000, "h"), (1500, "UU"), (2000, "bb")], "", (1000, 2000), id="cannot be told is no end"),
+        pytest.param([(1000, "h"), (1500, "UU")], "", (1000, None), id="nothing is told for certain"),
+        pytest.param([(1000, "h")], "", (1000, None), id="all held"),
+        pytest.param([(1000, "bb")], "", (None, 1000), id="none held"),
+    ],
+)
+def test_the_capacity_lies_between_what_held_and_what_surely_did_not(
+    tried: list[tuple[float, str]], down: str, expected: tuple[float | None, float | None]
+) -> None:
+    assert record_of(*tried, down=down).between == expected

@@ -2,9 +2,11 @@
 
 import random
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.pipeline.conftest import RunWriter
@@ -12,7 +14,7 @@ from tests.pipeline.plainly import BIN_NS, Plainly, Row
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.pipeline.metrics.aggregates.bounds import LowEnds
+from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN, LowEnds, Widths, widest_ns
 from streamgauge.pipeline.run import analyse
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -164,6 +166,23 @@ def shown(low: LowEnds | None, delivered: LowEnds | None) -> dict[str, Any]:
     return {"known": True} | {name: value / NS_PER_MS for name, value in found.items()}
 
 
+def widths(folder: RunFolder, metrics: Collection[str]) -> dict[str, Counter[tuple[int, int | None]]]:
+    """How many messages of each metric have a bucket and a width, in us, as `latency_widths` has it."""
+    found: dict[str, Counter[tuple[int, int | None]]] = {}
+    for row in pq.read_table(folder.tables / "latency_widths.parquet").to_pylist():
+        if row["metric"] in metrics:
+            found.setdefault(row["metric"], Counter())[row["bucket"], row["width_us"]] += row["count"]
+    return found
+
+
+def one_by_one(told: Widths) -> Counter[tuple[int, int | None]]:
+    found = Counter[tuple[int, int | None]]()
+    for bucket, width, count in zip(told.bucket.tolist(), told.width.tolist(), told.count.tolist(), strict=True):
+        width_us = None if width == UNKNOWN else int(widest_ns(np.array([width]))[0]) // NS_PER_US
+        found[bucket, width_us] += count
+    return found
+
+
 def check(folder: RunFolder, told: Plainly, metrics: tuple[str, ...] = METRICS) -> set[str]:
     """Compare all that the run has; returns the metrics that it has and whose widths are known."""
     analyse(folder)
@@ -177,6 +196,7 @@ def check(folder: RunFolder, told: Plainly, metrics: tuple[str, ...] = METRICS) 
     for metric, row in expected.items():
         known = {name: value for name, value in found[metric].items() if value is not None}
         assert known == pytest.approx(row), metric
+    assert widths(folder, metrics) == {metric: one_by_one(told.widths(metric)) for metric in expected}
     return {metric for metric, row in expected.items() if row["known"]}
 
 

@@ -178,6 +178,11 @@ class Evidence:
         return waited or paused or (self.measured or {}).get("sent") == 0
 
     @property
+    def makes_messages_wait(self) -> bool:
+        """Whether messages waited for the system, or for a policy, before they were sent."""
+        return self.is_held_up or self.is_throttled
+
+    @property
     def follows_answers(self) -> bool:
         """Whether the load follows from how fast messages are answered, and not from a schedule alone."""
         return self.sends and (self.is_throttled or not self.has_schedule)

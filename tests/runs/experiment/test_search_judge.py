@@ -157,6 +157,50 @@ def test_a_window_with_too_few_messages_for_its_percentile_is_doubtful(
     assert bool(found.reasons) is bool(reason)
 
 
+def told(value: float, low: float | None, high: float | None, messages: int = 10_000) -> WindowFigure:
+    return WindowFigure(value, messages, ends=(low, high))
+
+
+@pytest.mark.parametrize(
+    ("windows", "held", "says", "reason"),
+    [
+        pytest.param([told(9, 8, 9), told(19, 2, 20)], True, True, "", id="all of each interval holds"),
+        pytest.param([told(9, 8, 9), told(19, 18, 21)], True, None,
+                     "cannot be told in 1 of 2 windows; of the worst, 19.0: without the effect of the instrument it "
+                     "lies between 18 and 21", id="it holds as it was measured"),
+        pytest.param([told(22, 19, 22), told(31, 12, 31), told(9, 8, 9)], False, None,
+                     "cannot be told in 2 of 3 windows; of the worst, 31.0: without the effect of the instrument it "
+                     "lies between 12 and 31", id="it fails as it was measured"),
+        pytest.param([told(9, 8, 9), told(31, 12, 31), told(24, 21, 24)], False, False, "failed in 1 of 3 windows",
+                     id="one fails in any case"),
+        pytest.param([told(24, None, 24)], False, None, "it lies at 24 or below", id="no low end"),
+        pytest.param([told(19, None, 19)], True, True, "", id="no low end, and it holds in any case"),
+        pytest.param([told(24, 21, None)], False, False, "failed in 1 of 1 windows", id="no high end, and it fails"),
+        pytest.param([told(9, None, None)], True, None, "the figure is not believed", id="no end at all"),
+        pytest.param([told(9, 8, 9), told(31, 21, 31, 2_000)], False, None, "too few messages", id="too few messages"),
+    ],
+)  # fmt: skip
+def test_a_window_is_decided_by_its_interval(
+    healthy_run: dict[str, Any], windows: list[WindowFigure], held: bool, says: bool | None, reason: str
+) -> None:
+    """Whatever is believed of the figure of the phase."""
+    objective = parse_objective("p99.9 <= 20 ms over 10s")
+    run = made(healthy_run, trusted(objective.path, value=31, low=2, high=31, trust="not_believed"))
+    found = judge_step(run, [objective], {objective.text: windows})
+    assert (found.held, found.objectives) == (held, {objective.text: says})
+    assert reason in "; ".join(found.reasons)
+    assert bool(found.reasons) is bool(reason)
+
+
+def test_no_window_can_be_told_where_the_phase_has_no_interval(healthy_run: dict[str, Any]) -> None:
+    """What disturbed it has no bound: all processes stood still together, say."""
+    objective = parse_objective("p99.9 <= 20 ms over 10s")
+    run = made(healthy_run, trusted(objective.path, value=9, low=None, high=None, trust="not_believed"))
+    found = judge_step(run, [objective], {objective.text: [told(9, 8, 9)]})
+    assert (found.held, found.objectives) == (True, {objective.text: None})
+    assert found.reasons == (f"{objective.path} is not believed",)
+
+
 def test_a_phase_without_the_percentile_says_what_its_windows_lack(healthy_run: dict[str, Any]) -> None:
     objective = parse_objective("p99.9 <= 20 ms over 10s")
     path = objective.path
@@ -222,6 +266,96 @@ def test_a_stall_across_the_edge_of_two_windows_is_whole_in_one(tmp_path: Path, 
     assert {each.messages for each in found} == {5_000}
     # One of the two seconds alone is 0.6 % of a window, and its maximum all the same.
     assert broken == list(range(1, 10) if figure == "p99" else range(11))
+
+
+MS = 1_000_000
+TIMES = (
+    ("end_to_end_service", 9),
+    ("end_to_end_service", 30),
+    ("end_to_end_response", 12),
+    ("end_to_end_response", 40),
+)
+
+
+def two_windows(*widths: tuple[str, float, float | None, int]) -> Callable[[Row, Tables], None]:
+    """Two seconds of a hundred messages each: service times of 9 and 30 ms, response times of 12 and 40.
+
+    `widths` are the metric, the latency in ms, how much of it the instrument may have added, and how many messages.
+    """
+
+    def index(ms: float) -> int:
+        return int(bucket_of(np.array([round(ms * MS)], np.int64))[0])
+
+    def change(_facts: Row, tables: Tables) -> None:
+        tables["latency_buckets"] = [
+            {
+                "metric": metric,
+                "second": place % 2,
+                "measured": True,
+                "censored": False,
+                "bucket": index(ms),
+                "count": 100,
+            }
+            for place, (metric, ms) in enumerate(TIMES)
+        ]
+        tables["latency_widths"] = [
+            {"metric": metric, "bucket": index(ms), "width_us": None if width is None else width * 1000, "count": count}
+            for metric, ms, width, count in widths
+        ]
+        row = next(
+            row for row in tables["latency"] if row["metric"] == "end_to_end_service" and row["scope"] == "window"
+        )
+        tables["latency"] = [
+            *(each for each in tables["latency"] if each["scope"] != "window"),
+            *({**row, "metric": metric, "second": place % 2, "count": 100, "max_ms": float(ms)}
+              for place, (metric, ms) in enumerate(TIMES)),
+        ]  # fmt: skip
+        row = next(row for row in tables["throughput"] if row["scope"] == "window")
+        tables["throughput"] = [{**row, "second": at, "due": 100} for at in range(2)]
+
+    return change
+
+
+KNOWN = (
+    ("end_to_end_service", 9, 0, 98), ("end_to_end_service", 9, 4, 2), ("end_to_end_service", 30, 10, 100),
+    ("end_to_end_response", 12, 0, 100), ("end_to_end_response", 40, 20, 100),
+)  # fmt: skip
+
+
+def held_up(_facts: Row, tables: Tables) -> None:
+    for row in tables["resources"]:
+        if row["role"] == "producer":
+            row["blocked_share"] = 0.9
+
+
+def calibrated(facts: Row, _tables: Tables) -> None:
+    facts["calibration"]["errors_ms"] = {"end_to_end.response.p50": 2.0, "end_to_end.response.p99": 2.0}
+
+
+@pytest.mark.parametrize("figure", ["p50", "max"])
+@pytest.mark.parametrize(
+    ("kind", "changes", "expected"),
+    [
+        pytest.param("response", [two_windows(*KNOWN)], [(12, 12), (20, 40)], id="each message by itself"),
+        pytest.param("response", [two_windows(*KNOWN), calibrated], [(10, 12), (20, 40)], id="at least as calibrated"),
+        pytest.param("service", [two_windows(*KNOWN)], [(9, 12), (20, 40)], id="as if sent when due"),
+        pytest.param("service", [two_windows(*KNOWN), held_up], [(9, 9), (20, 30)], id="what the system held up"),
+        pytest.param("response", [two_windows()], [(None, 12), (None, 40)], id="an older analysis"),
+        pytest.param("response", [two_windows(("end_to_end_response", 12, None, 1), *KNOWN)],
+                     [(None, 12), (None, 40)], id="not known of one message"),
+    ],
+)  # fmt: skip
+def test_each_window_has_an_interval(
+    tmp_path: Path, figure: str, kind: str, changes: Sequence[Callable[[Row, Tables], None]],
+    expected: list[tuple[float | None, float | None]],
+) -> None:  # fmt: skip
+    objective = parse_objective(f"latency.end_to_end.{kind}.{figure}_ms <= 20 ms over 1s")
+    found = windows_of(changed(tmp_path / "run", *changes), [objective], 2)[objective.text]
+    ends = [(end or (None, None)) for end in (each.ends for each in found)]
+    assert ends == [
+        tuple(None if each is None else pytest.approx(each, rel=0.06) for each in pair) for pair in expected
+    ]
+    assert all(low is None or low <= (each.value or 0) for each, (low, _) in zip(found, ends, strict=True))
 
 
 def test_a_window_longer_than_the_phase_is_never_full(tmp_path: Path) -> None:

@@ -97,20 +97,12 @@ LATENCY = Schema(
         ),
         *(must(f"{name}_censored", _BOOL, f"whether {percentile_words(name)} is an interval") for name in PERCENTILES),
         *(
-            may(
-                f"delivered_{name}_ms",
-                _F64,
-                f"{percentile_words(name)} of delivered messages only, if some never arrived",
-            )
+            may(f"delivered_{name}_ms", _F64, f"{percentile_words(name)} of delivered messages, if some never arrived")
             for name in DELIVERED_PERCENTILES
         ),
         may("reason", _STR, "why there are no values"),
         may("negative", _I64, "metric since_record_time: number of negative values"),
-        may(
-            "clock",
-            _STR,
-            "metric since_record_time: `append` (the broker's clock), `create` (the producer's clock), or `both`",
-        ),
+        may("clock", _STR, "metric since_record_time: `append` (the broker's clock), `create` (a producer's), `both`"),
     ),
 )
 
@@ -125,11 +117,7 @@ BOUNDS = Schema(
         may("max_ms", _F64, "low end of the maximum"),
         *(may(f"{name}_ms", _F64, f"low end of {percentile_words(name)}") for name in PERCENTILES),
         *(
-            may(
-                f"delivered_{name}_ms",
-                _F64,
-                f"the same of delivered messages only: low end of {percentile_words(name)}; null if all arrived",
-            )
+            may(f"delivered_{name}_ms", _F64, f"of delivered messages only: low end of {percentile_words(name)}")
             for name in DELIVERED_PERCENTILES
         ),
         may("min_high_ms", _F64, "stages of a pipeline: high end of the minimum; that of others is their value"),
@@ -142,6 +130,17 @@ BOUNDS = Schema(
         may("mad_low_ms", _F64, "low end of the median absolute deviation"),
         may("mad_high_ms", _F64, "high end of the median absolute deviation"),
         may("rms_width_ms", _F64, "root mean square of the widths: the standard deviation is off by no more"),
+    ),
+)
+
+LATENCY_WIDTHS = Schema(
+    "latency_widths",
+    "Delivered messages by latency and by how much of it the instrument may have added; measure phase.",
+    (
+        must("metric", _STR, "one of the metrics"),
+        must("bucket", _I64, "bucket index, see domain/latency/buckets.py"),
+        may("width_us", _I64, "how much the instrument may have added at most; null where that is not known"),
+        must("count", _I64, "messages"),
     ),
 )
 

@@ -42,9 +42,10 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         schema.name: schema
         for schema in (
             throughput.THROUGHPUT, throughput.STEPS, latency.LATENCY_BUCKETS, latency.LATENCY, latency.BOUNDS,
-            latency.SAMPLING, latency.CDF, latency.PERCENTILE_CURVE, latency.HEAT, delivery.DELIVERY,
-            delivery.PROBLEMS, delivery.PROBLEM_COUNTS, throughput.POLLS_BY_CONSUMER, machine.RESOURCES_BY_INTERVAL,
-            machine.GC, latency.SCHEDULE_DELAY, delivery.TRANSACTIONS_BY_OUTCOME, delivery.RESENDS_BY_ERROR,
+            latency.LATENCY_WIDTHS, latency.SAMPLING, latency.CDF, latency.PERCENTILE_CURVE, latency.HEAT,
+            delivery.DELIVERY, delivery.PROBLEMS, delivery.PROBLEM_COUNTS, throughput.POLLS_BY_CONSUMER,
+            machine.RESOURCES_BY_INTERVAL, machine.GC, latency.SCHEDULE_DELAY,
+            delivery.TRANSACTIONS_BY_OUTCOME, delivery.RESENDS_BY_ERROR,
             throughput.PROCESSING, machine.CONNECTIONS_BY_KIND, machine.WIRE, machine.CLIENT_BY_INTERVAL,
             pressure.LAG_SAMPLES, pressure.LAG_HEAT, pressure.OUTSTANDING, pressure.BACKPRESSURE, pressure.FAULTS,
             pressure.RECOVERY, pressure.REBALANCES, pressure.REPLICATION, pressure.PARTITION_REPLICAS,

@@ -45,6 +45,11 @@ class Objective:
         return f"{found['metric']}_{found['kind']}"
 
     @property
+    def latency(self) -> str:
+        """The latency of an objective over windows by its path, like `end_to_end.response`."""
+        return self.path.removeprefix("latency.").rpartition(".")[0]
+
+    @property
     def figure(self) -> str:
         """The figure of a latency, like `p99_9`; empty for other paths."""
         found = _LATENCY.fullmatch(self.path)

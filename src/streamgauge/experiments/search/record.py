@@ -158,6 +158,18 @@ class SearchRecord(RecordPart):
         return min((each for each in told if hardness(each) >= hardness(broke)), key=hardness, default=None)
 
     @property
+    def between(self) -> tuple[float | None, float | None]:
+        """The ends between which the capacity lies: where all runs held, and where none did; None for not known.
+
+        Where no run tells for certain that it did not hold is no end.
+        """
+        found, told = self.answer, self.broke_for_certain
+        broke = found.surely_broke
+        if not self.staircase and broke is not None:
+            broke = None if told is None else max(broke, told, key=self.plan.hardness)
+        return found.surely_held, broke
+
+    @property
     def is_untold(self) -> bool:
         """Whether there is only half an answer: no run tells for certain where the objectives no longer hold.
 

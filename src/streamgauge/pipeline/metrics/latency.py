@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
+from streamgauge.domain.tables.latency import (
+    BOUNDS,
+    DELIVERED_PERCENTILES,
+    LATENCY_BUCKETS,
+    LATENCY_WIDTHS,
+    METRICS,
+    UNPLACED,
+)
 from streamgauge.pipeline.columns import SELECTED, TOPIC
-from streamgauge.pipeline.metrics.aggregates.bounds import Widths, high_ends, low_ends
+from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN, Widths, high_ends, low_ends, widest_ns
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.metrics.aggregates.sampling import BLOCK_SECONDS, intervals
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
@@ -74,6 +81,24 @@ def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mappin
         for metric in metrics
         if not metric.absent and len(widths[metric.name].count)
     ]
+
+
+def width_table(widths: Mapping[str, Widths]) -> pa.Table:
+    """The table `latency_widths`: who merges seconds has the low ends of what he merged from it."""
+    schema = arrow_schema(LATENCY_WIDTHS)
+    return pa.concat_tables([schema.empty_table(), *(_widths(name, each, schema) for name, each in widths.items())])
+
+
+def _widths(metric: str, widths: Widths, schema: pa.Schema) -> pa.Table:
+    known = widths.width != UNKNOWN
+    width_us = widest_ns(np.where(known, widths.width, 0)) // NS_PER_US
+    columns = {
+        "metric": [metric] * len(known),
+        "bucket": widths.bucket,
+        "width_us": _where(known, width_us),
+        "count": widths.count,
+    }
+    return shaped(columns, len(known), schema)
 
 
 def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: int) -> list[Row]:

@@ -90,9 +90,11 @@ def _steps(run: Inputs, received: ReceivedSide, rates: Rows, shown: Mapping[str,
     return of_steps.step_rows(_load_steps(run), rates, shown["latency"], path, arrived)
 
 
-def _bounds(run: Inputs, measured: _Measured) -> Rows:
+def _bounds(run: Inputs, measured: _Measured) -> Tables:
     """Nothing of a run that was recorded before there were bounds."""
-    return latency.bound_rows(*measured) if run.traits.tells_bounds else []
+    told = run.traits.tells_bounds
+    rows = latency.bound_rows(*measured) if told else []
+    return {"bounds": rows, "latency_widths": latency.width_table(measured.widths) if told else []}
 
 
 def _sampling(run: Inputs, measured: _Measured) -> Rows:
@@ -239,6 +241,7 @@ _OF_MACHINE: Final = (
     machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CLIENT_BY_INTERVAL, machine.CONNECTIONS_BY_KIND, machine.GC,
 )  # fmt: skip
 _OF_REPLICAS: Final = (pressure.REPLICATION, pressure.PARTITION_REPLICAS, pressure.FOLLOWERS_BY_NODE)
+_OF_FAULTS: Final = (pressure.FAULT_SCORES, pressure.FAULT_PARTITIONS)
 _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.PIPELINE_DELIVERY, query.WATERFALL})
 
 STEPS: Final = (
@@ -270,7 +273,7 @@ STEPS: Final = (
     Step("delivery", ("sent", "received", "resends"), _delivery, _OF_DELIVERY),
     Step("measured", ("sent", "received", "sent_latency", "received_latency", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
-    Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
+    Step("bounds", ("measured",), _bounds, (latencies.BOUNDS, latencies.LATENCY_WIDTHS)),
     Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
     Step("pipeline_delivery", ("sent", "received"), _pipeline_delivery, (query.PIPELINE_DELIVERY,)),
     Step(
@@ -291,10 +294,5 @@ STEPS: Final = (
         _recovery,
         (pressure.FAULTS, pressure.RECOVERY),
     ),
-    Step(
-        "fault_scores",
-        ("messages", "received", "replication"),
-        around_faults,
-        (pressure.FAULT_SCORES, pressure.FAULT_PARTITIONS),
-    ),
+    Step("fault_scores", ("messages", "received", "replication"), around_faults, _OF_FAULTS),
 )

@@ -75,11 +75,16 @@ def assemble(folder: RunFolder) -> Result:
 
     Raises AnalysisError where run.json or a table is there and cannot be read, or says what no result can say.
     """
-    run = Evidence(read_facts(folder), _tables(folder))
+    run = evidence_of(folder)
     try:
         return _assembled(run)
     except ValidationError as error:
         raise AnalysisError(f"{folder.tables} cannot be used: {misfit(error)}; analyse the run again") from error
+
+
+def evidence_of(folder: RunFolder) -> Evidence:
+    """What a run folder has to say; raises AnalysisError where run.json or a table is there and cannot be read."""
+    return Evidence(read_facts(folder), _tables(folder))
 
 
 def _assembled(run: Evidence) -> Result:

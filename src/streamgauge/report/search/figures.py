@@ -142,10 +142,5 @@ def _x(record: SearchRecord, field: str) -> alt.X:
 
 def _between(record: SearchRecord) -> list[Row]:
     """What the answer lies between, where both ends are known."""
-    found, certain = record.answer, record.broke_for_certain
-    broke = found.surely_broke
-    if not record.staircase and broke is not None:
-        # What cannot be told is no end.
-        broke = None if certain is None else max(broke, certain, key=record.plan.hardness)
-    ends = [each for each in (found.surely_held, broke) if each]
+    ends = [each for each in record.between if each]
     return [{"from": rounded(min(ends)), "to": rounded(max(ends))}] if len(ends) == 2 else []

@@ -30,6 +30,10 @@ class Floor(NamedTuple):
     above_ms: float
     """By how much it was measured too short."""
 
+    def widened(self, value_ms: float, low_ms: float, high_ms: float) -> tuple[float, float]:
+        """The ends of an interval that is at least as wide; a latency that was not below zero is not with it."""
+        return min(low_ms, max(0.0, value_ms - self.below_ms)), max(high_ms, value_ms + self.above_ms)
+
 
 NO_FLOOR: Final = Floor(0.0, 0.0)
 

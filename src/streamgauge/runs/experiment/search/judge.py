@@ -117,8 +117,7 @@ def _objective(
     if found is None and not any(each.messages for each in windows or ()):
         return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), {}
     if found is None or objective.window_seconds is not None:
-        doubt = f"{objective.path} is not believed" if _is_unbelieved(result, objective.path) else ""
-        return _of_windows(objective, windows or (), doubt)
+        return _of_windows(objective, windows or (), _unbounded(found, objective.path))
     figure = found if isinstance(found, FigureTrust) else exact(found)
     figures, what = {objective.text: figure.value}, f"{objective.text}: {significant(figure.value)}"
     told = decided(objective.bound, figure)
@@ -129,10 +128,16 @@ def _objective(
     return _Said(told, reason="" if told else what), figures
 
 
+def _unbounded(found: FigureTrust | float | None, path: str) -> str:
+    """Why no window can be told: what disturbed the figure of the phase has no bound; empty where it has."""
+    is_one = isinstance(found, FigureTrust) and found.trust != "believed" and found.low is None and found.high is None
+    return f"{path} is not believed" if is_one else ""
+
+
 def _of_windows(
     objective: Objective, windows: Sequence[WindowFigure], doubt: str
 ) -> tuple[_Said, Mapping[str, float | None]]:
-    """Every full window has to hold; an infinite figure holds in none.
+    """Every full window has to hold, whatever the instrument did to it; an infinite figure holds in none.
 
     A window with too few messages for its percentile tells nothing for certain. One that reaches into a pause of the
     load and holds is no loss, where others have enough: messages of the load are in those, too.
@@ -140,28 +145,52 @@ def _of_windows(
     if not windows:
         what = f"{objective.text}: the measure phase has no full window with messages"
         return _Said(held=False, is_doubtful=True, reason=what), {}
-    broke = [each for each in windows if not _holds(objective, each)]
-    surely = [each for each in broke if not _is_thin(objective, each)]
     thin = [each for each in windows if _is_thin(objective, each)]
-    if len(thin) < len(windows):
+    enough = [each for each in windows if not _is_thin(objective, each)]
+    surely = [each for each in enough if _decided(objective, each) is False]
+    untold = [each for each in enough if _decided(objective, each) is None]
+    failed = len(surely) + sum(not _holds(objective, each) for each in thin)
+    if enough:
         thin = [each for each in thin if not each.has_pause or not _holds(objective, each)]
-    # Upper bounds are those of latencies; of lower ones the least is the worst.
-    pick = max if objective.bound.is_above else min
-    known = [each.value for each in windows if each.value is not None]
-    worst = pick(known) if len(known) == len(windows) else None
-    said = [f"{objective.text}: failed in {len(broke)} of {len(windows)} windows"] if broke else []
+    said = [f"{objective.text}: failed in {failed} of {len(windows)} windows"] if failed else []
     said += [_too_few(objective, windows, thin)] if thin and not surely else []
+    said += [_cannot_be_told(objective, windows, untold)] if untold and not surely else []
     said += [doubt] if doubt else []
-    return _Said(not broke, bool(doubt) or bool(thin and not surely), "; ".join(said)), {objective.text: worst}
+    return _Said(
+        held=all(_holds(objective, each) for each in windows),
+        is_doubtful=bool(doubt) or bool((thin or untold) and not surely),
+        reason="; ".join(said),
+    ), {objective.text: _worst(objective, windows)}
+
+
+def _worst(objective: Objective, windows: Sequence[WindowFigure]) -> float | None:
+    """The figure of the window that is furthest from holding; None for infinite."""
+    # Upper bounds are those of latencies; of lower ones the least is the worst.
+    known = [each.value for each in windows if each.value is not None]
+    return (max if objective.bound.is_above else min)(known) if len(known) == len(windows) else None
 
 
 def _holds(objective: Objective, window: WindowFigure) -> bool:
     return window.value is not None and objective.bound.holds(window.value)
 
 
+def _decided(objective: Objective, window: WindowFigure) -> bool | None:
+    if window.value is None or window.ends is None:
+        return _holds(objective, window)
+    return objective.bound.decides(*window.ends)
+
+
 def _is_thin(objective: Objective, window: WindowFigure) -> bool:
     """Whether a window has too few messages for its percentile; where messages were due and none came, none will."""
     return 0 < window.messages < objective.needed_messages()
+
+
+def _cannot_be_told(objective: Objective, windows: Sequence[WindowFigure], untold: Sequence[WindowFigure]) -> str:
+    worst = _worst(objective, untold)
+    low, high = next(each.ends for each in untold if each.value == worst and each.ends)
+    figure = FigureTrust(value=worst or 0.0, low=low, high=high, trust="bounded", because=[])
+    what = f"{objective.text}: cannot be told in {len(untold)} of {len(windows)} windows"
+    return f"{what}; of the worst, {significant(worst or 0.0)}: {undecided_by(figure)}"
 
 
 def _too_few(objective: Objective, windows: Sequence[WindowFigure], thin: Sequence[WindowFigure]) -> str:

@@ -19,7 +19,7 @@ def search_document(record: SearchRecord) -> dict[str, Any]:
             "held": found.held,
             "broke": found.broke,
             "broke_for_certain": record.broke_for_certain,
-            "between": [found.surely_held, found.surely_broke],
+            "between": list(record.between),
             "held_again": record.held_again,
             "bound": record.bound,
             "objectives": {text: asdict(each) for text, each in record.conforming.items()},

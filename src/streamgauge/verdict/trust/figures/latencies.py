@@ -85,7 +85,7 @@ def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigur
 
     None for others, without a schedule, and where messages waited for the system or a policy before they were sent.
     """
-    if not path.endswith(".service") or run.is_held_up or run.is_throttled:
+    if not path.endswith(".service") or run.makes_messages_wait:
         return None
     response: LatencyFigures | None = getattr(latency, path.split(".")[1]).response
     return response
@@ -153,7 +153,7 @@ def _calibrated(run: Evidence, path: str, value: float, low: float, high: float)
     plain = _of_latency(run, value, low, high, stamped_ms)
     calibration = run.facts.calibration
     found = floor(calibration, path.removeprefix("latency."), value)
-    wide = min(low, max(0.0, value - found.below_ms)), max(high, value + found.above_ms)
+    wide = found.widened(value, low, high)
     if calibration is None or wide == (low, high):
         return plain
     figure = _of_latency(run, value, *wide, stamped_ms)
