@@ -8,9 +8,9 @@ import pytest
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets
 from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES
-from streamgauge.pipeline.metrics.aggregates.histogram import Counts
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Histograms
 from streamgauge.pipeline.metrics.aggregates.sampling import Sampled, intervals
-from streamgauge.pipeline.metrics.latency import Histograms, Metric, latency_rows, sampling_rows
+from streamgauge.pipeline.metrics.latency import Metric, latency_rows, sampling_rows
 from streamgauge.pipeline.metrics.spans import Spans
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS
 

@@ -19,8 +19,8 @@ from tests.simulated.threads import Stalls
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, Moments, rank_of, summarise
-from streamgauge.pipeline.metrics.aggregates.histogram import Counts
-from streamgauge.pipeline.metrics.latency import Histograms, Metric, bound_rows
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Histograms
+from streamgauge.pipeline.metrics.latency import Metric, bound_rows
 from streamgauge.report.assemble.result import assemble
 from streamgauge.result import Result
 from streamgauge.verdict import exit_code

@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 import vl_convert
-from tests.report.conftest import changed, figure_of, stepping, told
+from tests.report.conftest import bounds, changed, figure_of, stepping, told
+from tests.report.test_bad_runs import every, frozen
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
@@ -76,6 +77,89 @@ def test_an_expectation_of_a_step_of_such_a_run_is_not_decided(make: Make) -> No
     assert [(each.passed, each.decided) for each in doubted.expectations] == [(False, False)]
     assert not [path for path in believed.trust if path.startswith("steps.")]
     assert not doubted.verdict.valid
+
+
+def own_bounds(*lows: float | None) -> Callable[[Any, Any], None]:
+    """The low end of p99 of each step; None where nobody knows how much the instrument added."""
+
+    def change(_: Any, tables: Any) -> None:
+        of_run = [row for row in tables["bounds"] if row["metric"].startswith("end_to_end")]
+        for number, (p99, low) in enumerate(zip((6.0, 30.0), lows, strict=True)):
+            ends = bounds("", p99) | ({"known": False} if low is None else {"p99_ms": low})
+            tables["bounds"] += [{**ends, "metric": row["metric"], "second": 5 * number} for row in of_run]
+
+    return change
+
+
+def wide(_: Any, tables: Any) -> None:
+    """Of the run as a whole, p99 may have been a millisecond."""
+    tables["bounds"][:] = [row | {"p99_ms": 1.0} for row in tables["bounds"]]
+
+
+def late(_: Any, tables: Any) -> None:
+    """Response times of the first step are longer than service times: messages were sent late."""
+    for row in tables["latency"]:
+        if (row["scope"], row["metric"], row.get("second")) == ("step", "end_to_end_service", 0):
+            row["p99_ms"] = 4.0
+
+
+def calibrated(facts: Any, _: Any) -> None:
+    facts["calibration"]["errors_ms"] = {"end_to_end.response.p50": 4.0, "end_to_end.response.p99": 4.0}
+
+
+busy = every("resources", {"steal_share": 0.2}, role="host", scope="measure")
+NOT, BOUNDED, BELIEVED = "not_believed", "bounded", "believed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "expected"),
+    [
+        pytest.param([own_bounds(5.9, 29.0)], "response", [(5.9, 6.0, BELIEVED), (29.0, 30.0, BELIEVED)], id="narrow"),
+        pytest.param([wide, own_bounds(5.9, 29.0)], "response", [(5.9, 6.0, BELIEVED), (29.0, 30.0, BELIEVED)],
+                     id="narrow, whatever that of the run is"),
+        pytest.param([own_bounds(4.5, 12.0)], "response", [(4.5, 6.0, BOUNDED), (12.0, 30.0, NOT)], id="wide"),
+        pytest.param([own_bounds(5.9, 29.0), calibrated], "response", [(2.0, 6.0, NOT), (26.0, 30.0, BOUNDED)],
+                     id="at least as the calibration"),
+        pytest.param([own_bounds(3.9, 29.0), late], "service", [(3.9, 6.0, BOUNDED), (29.0, 30.0, BELIEVED)],
+                     id="service time up to the response time"),
+        pytest.param([own_bounds(5.9, None)], "response", [(5.9, 6.0, BELIEVED), (None, None, NOT)], id="not known"),
+        pytest.param([without_bounds, own_bounds(5.9, 29.0)], "response",
+                     [(5.9, 6.0, BELIEVED), (29.0, 30.0, BELIEVED)], id="known, whatever is of the run"),
+        pytest.param([own_bounds(5.9, 29.0), frozen], "response", [(None, None, NOT), (29.0, 30.0, BELIEVED)],
+                     id="all processes stood still in the first"),
+        pytest.param([own_bounds(5.9, 29.0), busy], "response", [(None, None, NOT), (None, None, NOT)],
+                     id="a check of the instrument fails"),
+    ],
+)  # fmt: skip
+def test_each_step_has_an_interval_of_its_own(
+    make: Make, changes: list[Any], kind: str, expected: list[tuple[float | None, float | None, str]]
+) -> None:
+    trust = assemble(make(stepping, *changes)).trust
+    found = [trust[f"steps.{place}.{kind}.p99_ms"] for place in (0, 1)]
+    assert [(each.low, each.high, each.trust) for each in found] == expected
+    assert [bool(each.because) for each in found] == [end != BELIEVED for *_, end in expected]
+    assert all(each.sample_low is None for each in found)
+
+
+def test_what_stood_still_for_a_moment_is_not_in_every_percentile(make: Make) -> None:
+    trust = assemble(make(stepping, own_bounds(5.9, 29.0), frozen)).trust
+    assert {name: trust[f"steps.0.response.{name}_ms"].trust for name in ("p75", "p90", "max")} == {
+        "p75": BELIEVED, "p90": NOT, "max": NOT,
+    }  # fmt: skip
+    assert "all processes stood still" in trust["steps.0.response.max_ms"].because[0]
+
+
+def test_expectations_of_a_step_are_decided_by_its_own_interval(make: Make) -> None:
+    """Although those of the run cannot be."""
+    made = assemble(make(stepping, wide, own_bounds(5.9, 12.0)))
+    assert made.steps
+    assert [[(each.path, each.passed, each.decided) for each in step.expectations] for step in made.steps] == [
+        [(P99, True, True), ("throughput.acked_per_second", True, True)],
+        [(P99, False, False), ("throughput.acked_per_second", True, True)],
+    ]
+    assert (made.steps[0].held, made.steps[1].held) == (True, False)
+    assert "steps.1.response.p99_ms" in made.trust
+    jsonschema.validate(made.document(), json_schema())
 
 
 def rate_alone(_: Any, tables: Any) -> None:

@@ -264,3 +264,23 @@ def test_how_much_a_waiting_broker_can_explain_is_said() -> None:
 
     assert "the slowest 3.0 % of the messages" in (waiting(0.03) or "")
     assert waiting(0.0005) is waiting(None) is place.of_run(run()) is None
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "share"),
+    [
+        pytest.param(0, 10, 0.15, id="the whole phase"),
+        pytest.param(2, 4, 0.75, id="all of it in a part"),
+        pytest.param(3, 8, 0.3, id="a part that begins in its midst, with what had piled up before"),
+        pytest.param(4, 6, 0.25, id="in the second before a part"),
+        pytest.param(5, 10, 0.0, id="more than a second before"),
+        pytest.param(0, 2, 0.0, id="after a part"),
+        pytest.param(3, 4, 1.0, id="no more than all"),
+    ],
+)
+def test_what_happened_for_a_while_happened_to_a_part_of_the_phase(begin: int, end: int, share: float) -> None:
+    """From the second 2 to half of the second 3."""
+    found = seconds(run(), "it stood still", [look("producer", 3.5, seconds=1.5)])
+
+    assert found.within(begin, end).share == pytest.approx(share)
+    assert found.within(begin, end)._replace(share=found.share) == found

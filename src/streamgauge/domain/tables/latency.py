@@ -111,6 +111,7 @@ BOUNDS = Schema(
     "What each latency can have been without the instrument: the ends of its figures; measure phase.",
     (
         must("metric", _STR, "one of the metrics"),
+        may("second", _I64, "second in which a step of the load begins; null for the measure phase"),
         must("known", _BOOL, "whether it is known of every message how much the instrument may have added"),
         may("min_ms", _F64, "low end of the minimum; all ends are null where not every message is known"),
         may("mean_ms", _F64, "low end of the mean"),

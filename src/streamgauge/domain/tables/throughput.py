@@ -53,9 +53,7 @@ STEPS = Schema(
         *_FLOW,
         may("arrived", _I64, "messages that each group received, at least, each once; null where none is to get all"),
         *(
-            may(
-                f"{kind}_{name}_ms", _F64, f"{kind} time, {about}; end-to-end, or of acknowledgements without consumers"
-            )
+            may(f"{kind}_{name}_ms", _F64, f"{kind} time, {about}; end-to-end, or of acks without consumers")
             for kind in ("response", "service")
             for name, about in (*((name, percentile_words(name)) for name in PERCENTILES), ("max", "longest"))
         ),

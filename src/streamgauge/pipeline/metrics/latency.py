@@ -1,31 +1,22 @@
-"""The tables `latency`, `latency_buckets`, `cdf` and `schedule_delay`, from histograms and sums."""
+"""The tables `latency`, `bounds`, `sampling`, `cdf` and `schedule_delay`, from histograms and sums."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
-from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.latency.buckets import NEGATIVE
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables.latency import (
-    BOUNDS,
-    DELIVERED_PERCENTILES,
-    LATENCY_BUCKETS,
-    LATENCY_WIDTHS,
-    METRICS,
-    UNPLACED,
-)
+from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, UNPLACED
 from streamgauge.pipeline.columns import SELECTED, TOPIC
-from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN, Widths, high_ends, low_ends, widest_ns
-from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, high_ends, low_ends
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Histograms
 from streamgauge.pipeline.metrics.aggregates.sampling import BLOCK_SECONDS, intervals
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
-from streamgauge.pipeline.read.rows import Row, shaped
-from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, TOPIC_BITS, is_measured, place_of
 from streamgauge.pipeline.stream.stages import Rounding
 from streamgauge.scenario.profile.steps import LoadStep
@@ -47,14 +38,6 @@ class Metric:
     """Of a stage of a pipeline: how its edges are rounded. Only a stage may have been longer than it was measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Histograms:
-    """Counts of what was delivered, and of the ages of what never was."""
-
-    delivered: Counts
-    censored: Counts
-
-
 def latency_rows(
     metrics: Iterable[Metric], histograms: Histograms, steps: Sequence[LoadStep] = ()
 ) -> tuple[list[Row], list[Row]]:
@@ -74,31 +57,24 @@ def latency_rows(
     return rows, cdf
 
 
-def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mapping[str, Widths]) -> list[Row]:
-    """Rows of `bounds`: of each metric that has messages in partitions, or of which the instrument is the subject."""
+def bound_rows(
+    metrics: Iterable[Metric], histograms: Histograms, widths: Mapping[str, Widths], steps: Sequence[LoadStep] = ()
+) -> list[Row]:
+    """Rows of `bounds`: of each metric that has messages in partitions, or of which the instrument is the subject.
+
+    After those of the measure phase come those of `steps`, for the metrics that steps have. Of the messages that took
+    equally long, a step is taken to have those to which the instrument may have added most.
+    """
+    bounded = [metric for metric in metrics if not metric.absent and len(widths[metric.name].count)]
+    stepped = [metric for metric in bounded if metric.name in _STEPPED] if steps else []
     return [
-        _bounds(metric, widths[metric.name], of_phase(histograms.censored, metric.name).buckets())
-        for metric in metrics
-        if not metric.absent and len(widths[metric.name].count)
+        *(_bounds(each, widths[each.name], of_phase(histograms.censored, each.name).buckets()) for each in bounded),
+        *(
+            _bounds(each, widths[each.name].widest_in(delivered), ages) | {"second": step.begin}
+            for each in stepped
+            for step, delivered, ages in _by_step(each, histograms, steps)
+        ),
     ]
-
-
-def width_table(widths: Mapping[str, Widths]) -> pa.Table:
-    """The table `latency_widths`: who merges seconds has the low ends of what he merged from it."""
-    schema = arrow_schema(LATENCY_WIDTHS)
-    return pa.concat_tables([schema.empty_table(), *(_widths(name, each, schema) for name, each in widths.items())])
-
-
-def _widths(metric: str, widths: Widths, schema: pa.Schema) -> pa.Table:
-    known = widths.width != UNKNOWN
-    width_us = widest_ns(np.where(known, widths.width, 0)) // NS_PER_US
-    columns = {
-        "metric": [metric] * len(known),
-        "bucket": widths.bucket,
-        "width_us": _where(known, width_us),
-        "count": widths.count,
-    }
-    return shaped(columns, len(known), schema)
 
 
 def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: int) -> list[Row]:
@@ -112,7 +88,7 @@ def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: i
     for metric in metrics:
         if metric.absent or metric.name in UNPLACED:
             continue
-        delivered, censored = (dict(of_phase(counts, metric.name).split(shift=1)) for counts in _both(histograms))
+        delivered, censored = (dict(of_phase(counts, metric.name).split(shift=1)) for counts in histograms.both)
         merged = [delivered.get(at, EMPTY).plus(censored.get(at, EMPTY)) for at in sorted({*delivered, *censored})]
         rows += _sampled(metric, merged, PERCENTILES, block)
         if censored:
@@ -128,11 +104,12 @@ def _sampled(metric: Metric, windows: Sequence[Buckets], ranks: Mapping[str, int
         yield row | {"block_seconds": block, "reason": found.reason}
 
 
-def _bounds(metric: Metric, widths: Widths, ages: Buckets) -> Row:
-    row: Row = {"metric": metric.name, "known": widths.are_known, **dict.fromkeys(_ENDS)}
+def _bounds(metric: Metric, widths: Widths | None, ages: Buckets) -> Row:
+    known = widths is not None and widths.are_known
+    row: Row = {"metric": metric.name, "known": known, **dict.fromkeys(_ENDS)}
     rounding = metric.rounding
-    low = low_ends(widths, ages, rounding.less_ns if rounding else 0) if widths.are_known else None
-    if low is None:
+    low = low_ends(widths, ages, rounding.less_ns if rounding else 0) if widths and known else None
+    if widths is None or low is None:
         return row
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
@@ -164,7 +141,7 @@ def _of_delivered(metric: Metric, histograms: Histograms) -> Row:
 
 def _measured(metric: Metric, histograms: Histograms) -> Latency:
     moments = _moments(metric)
-    delivered, censored = (of_phase(counts, metric.name).buckets() for counts in _both(histograms))
+    delivered, censored = (of_phase(counts, metric.name).buckets() for counts in histograms.both)
     return summarise(delivered, moments, metric.selected_by, censored)
 
 
@@ -176,10 +153,6 @@ def _moments(metric: Metric) -> Moments:
 def max_ns_of(metric: Metric) -> int | None:
     """The exact maximum in the measure phase; None where nothing was delivered."""
     return _moments(metric).max_ns
-
-
-def _both(histograms: Histograms) -> tuple[Counts, Counts]:
-    return histograms.delivered, histograms.censored
 
 
 def of_phase(counts: Counts, metric: str) -> Counts:
@@ -199,15 +172,23 @@ def _steps(metric: Metric, sums: Sums, histograms: Histograms, steps: Sequence[L
     """A row for each step: its seconds merged."""
     windows = sums.windows
     seconds = (windows.column(f"at_{metric.tick}") >> 1) - SHIFT_SECONDS
-    counts = [each.metric_by(metric.name, By.TICK) for each in _both(histograms)]
-    for step in steps:
+    for step, delivered, ages in _by_step(metric, histograms, steps):
         moments = windows.where((step.begin <= seconds) & (seconds < step.end)).moments(metric.name)
-        at = [(each.at >> 1) - SHIFT_SECONDS for each in counts]
+        found = summarise(delivered, moments, metric.selected_by, ages)
+        yield _row("step", metric, found) | {"second": step.begin}
+
+
+def _by_step(
+    metric: Metric, histograms: Histograms, steps: Sequence[LoadStep]
+) -> Iterator[tuple[LoadStep, Buckets, Buckets]]:
+    """Each step with what was delivered of it, and the ages of what never was."""
+    counts = [each.metric_by(metric.name, By.TICK) for each in histograms.both]
+    at = [(each.at >> 1) - SHIFT_SECONDS for each in counts]
+    for step in steps:
         delivered, ages = (
             each.where((step.begin <= own) & (own < step.end)).buckets() for each, own in zip(counts, at, strict=True)
         )
-        found = summarise(delivered, moments, metric.selected_by, ages)
-        yield _row("step", metric, found) | {"second": step.begin}
+        yield step, delivered, ages
 
 
 def _partitions(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
@@ -228,7 +209,7 @@ def _each(
     metric: Metric, moments: Mapping[int, Moments], histograms: Histograms, by: By, shift: int = 0
 ) -> Iterable[tuple[int, Latency]]:
     """The latency of each value of `at >> shift`: of a second, a partition, or a topic."""
-    delivered, censored = (dict(counts.metric_by(metric.name, by).split(shift)) for counts in _both(histograms))
+    delivered, censored = (dict(counts.metric_by(metric.name, by).split(shift)) for counts in histograms.both)
     for at in sorted(delivered.keys() | censored.keys()):
         ages = censored.get(at, EMPTY)
         yield at, summarise(delivered.get(at, EMPTY), moments.get(at, NO_MOMENTS), metric.selected_by, ages)
@@ -266,33 +247,7 @@ def _schedule_delay(producer: int | None, buckets: Buckets, moments: Moments) ->
     return {"producer": producer, **{name: shown[name] for name in ("count", "p50_ms", "p99_ms", "p99_9_ms", "max_ms")}}
 
 
-def bucket_table(histograms: Histograms) -> pa.Table:
-    """The table `latency_buckets`; schedule delay by producer is not in it."""
-    tables = [_bucket_table(counts, censored=number == 1) for number, counts in enumerate(_both(histograms))]
-    return pa.concat_tables(tables)
-
-
-def _bucket_table(counts: Counts, *, censored: bool) -> pa.Table:
-    names = list(METRICS)
-    counts = counts.where(~((counts.by == By.PART) & (counts.metric == names.index(SCHEDULE_DELAY))))
-    by_window = counts.by == By.TICK
-    metric = pa.DictionaryArray.from_arrays(counts.metric.astype(np.int32), names)
-    where = {name: _where(~by_window, numbers) for name, numbers in place_of(counts.at).items()}
-    columns = {
-        "metric": metric,
-        "second": _where(by_window, (counts.at >> 1) - SHIFT_SECONDS),
-        **where,
-        "measured": ~by_window | is_measured(counts.at),
-        "censored": np.full(len(by_window), censored),
-        "bucket": counts.bucket,
-        "count": counts.count,
-    }
-    return shaped(columns, len(by_window), arrow_schema(LATENCY_BUCKETS))
-
-
-def _where(chosen: Any, numbers: Int64s) -> pa.Array:
-    return pa.array(numbers, mask=~chosen)
-
-
-_ENDS = tuple(column.name for column in BOUNDS.columns if column.name not in {"metric", "known"})
+_STEPPED: Final = tuple(f"{path}_{kind}" for path in ("ack", "end_to_end") for kind in ("response", "service"))
+"""Metrics that steps of a load have."""
+_ENDS = tuple(column.name for column in BOUNDS.columns if column.name not in {"metric", "known", "second"})
 _NO_SUMS = Sums(pa.table({name: pa.array([], pa.int64()) for name in ("place", "at_selected", "at_sent_tick")}))

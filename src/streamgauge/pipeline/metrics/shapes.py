@@ -6,8 +6,8 @@ from dataclasses import asdict
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.tables.latency import UNPLACED
 from streamgauge.pipeline.metrics.aggregates.curves import curve, heat
-from streamgauge.pipeline.metrics.aggregates.histogram import By
-from streamgauge.pipeline.metrics.latency import Histograms, Metric, max_ns_of, of_phase
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Histograms
+from streamgauge.pipeline.metrics.latency import Metric, max_ns_of, of_phase
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS
 

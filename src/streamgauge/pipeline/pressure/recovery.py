@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
 from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends
-from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Histograms
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS
 from streamgauge.pipeline.metrics.expressions import END_TO_END
-from streamgauge.pipeline.metrics.latency import Histograms
 from streamgauge.pipeline.pressure.lives import Grid
 from streamgauge.pipeline.pressure.outstanding import Outstanding
 from streamgauge.pipeline.pressure.scorecard import Cause, Recovery, Series, carried_out, causes, debt, scorecard

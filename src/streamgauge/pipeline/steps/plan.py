@@ -15,9 +15,10 @@ from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
 from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, which
 from streamgauge.pipeline.metrics import steps as of_steps
+from streamgauge.pipeline.metrics.aggregates import tables as counted
 from streamgauge.pipeline.metrics.aggregates.bounds import Widths
-from streamgauge.pipeline.metrics.aggregates.histogram import Counts, widths_of
-from streamgauge.pipeline.metrics.latency import Histograms, Metric
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Histograms, widths_of
+from streamgauge.pipeline.metrics.latency import Metric
 from streamgauge.pipeline.metrics.spans import of_batches
 from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery, redelivery, replication
 from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
@@ -78,7 +79,7 @@ def _latency(run: Inputs, sent: SentSide, measured: _Measured) -> Tables:
     return {
         "latency": rows,
         "cdf": cdf,
-        "latency_buckets": latency.bucket_table(histograms),
+        "latency_buckets": counted.bucket_table(histograms),
         "percentiles": shapes.percentile_rows(metrics, histograms),
         "heat": shapes.heat_rows(metrics, histograms),
         "schedule_delay": latency.schedule_delay_rows(sent.sums, histograms.delivered),
@@ -93,8 +94,8 @@ def _steps(run: Inputs, received: ReceivedSide, rates: Rows, shown: Mapping[str,
 def _bounds(run: Inputs, measured: _Measured) -> Tables:
     """Nothing of a run that was recorded before there were bounds."""
     told = run.traits.tells_bounds
-    rows = latency.bound_rows(*measured) if told else []
-    return {"bounds": rows, "latency_widths": latency.width_table(measured.widths) if told else []}
+    rows = latency.bound_rows(*measured, _load_steps(run)) if told else []
+    return {"bounds": rows, "latency_widths": counted.width_table(measured.widths) if told else []}
 
 
 def _sampling(run: Inputs, measured: _Measured) -> Rows:

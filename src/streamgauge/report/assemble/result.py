@@ -137,6 +137,8 @@ def _figures(run: Evidence, checks: Sequence[Check], parts: Mapping[str, Any]) -
         recovery=parts["recovery"] or (),
         pipeline=parts["pipeline"],
         schedule_delay=parts["schedule_delay"],
+        steps=parts["steps"] or (),
+        path=path_of(run),
     )
 
 

@@ -39,7 +39,8 @@ _FAMILIES: Final = {
     "connections": "connections",
     "lag": "lag",
     "recovery": "recovery",
-    "steps": "steps",
+    "steps.response": "step response",
+    "steps.service": "step service",
     "redelivery": "redelivery",
 }
 """Figures that are told together, by how their paths begin."""

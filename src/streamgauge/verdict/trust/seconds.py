@@ -1,7 +1,8 @@
 """Seconds of the measure phase in which something happened to processes, and the share of the messages in them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -28,6 +29,17 @@ class Seconds(NamedTuple):
 
     begins: tuple[str, ...] = TIMES
     """How the paths of figures begin that it happened to."""
+    by_second: Mapping[int, tuple[float, float]] = MappingProxyType({})
+    """The messages of each second, and how many of them were due while it happened."""
+
+    def within(self, begin: int, end: int) -> "Seconds":
+        """The same of a part of the phase, from one second to before another.
+
+        What had piled up in the second before is worked off in the part.
+        """
+        total = sum(messages for second, (messages, _) in self.by_second.items() if begin <= second < end)
+        inside = sum(inside for second, (_, inside) in self.by_second.items() if begin - 1 <= second < end)
+        return self._replace(share=min(1.0, inside / total) if total else float(inside > 0))
 
     def takes(self, path: str) -> bool:
         """Whether a latency may be decided by these messages: they may all be among the slowest."""
@@ -44,17 +56,18 @@ def seconds(run: Evidence, because: str, rows: Iterable[Row], begins: tuple[str,
     of = next((name for name in ("due", "sent", "received") if any(row.get(name) for row in windows)), "due")
     has_messages = run.sends or run.consumes
     counts = {int(row["second"]): float(row.get(of) or 0) if has_messages else 1.0 for row in windows}
-    inside = sum(
-        count * max(0.0, min(end, second + 1) - max(begin, second))
+    by_second = {
+        second: (count, sum(count * max(0.0, min(end, second + 1) - max(begin, second)) for begin, end in stretches))
         for second, count in counts.items()
-        for begin, end in stretches
-    )
+    }
+    inside = sum(each for _, each in by_second.values())
     share = min(1.0, inside / total) if (total := sum(counts.values())) else 1.0
     named = ", ".join(_named(*stretch) for stretch in stretches[:3])
     more = f" and {len(stretches) - 3} times more" if len(stretches) > 3 else ""
     of_what = f"{percent(share)} of the {'messages' if has_messages else 'time'}"
     within = during.of_stretches(run, stretches)
-    return Seconds(f"{because} (second {named}{more}; {of_what}{f'; {within}' if within else ''})", share, begins)
+    because = f"{because} (second {named}{more}; {of_what}{f'; {within}' if within else ''})"
+    return Seconds(because, share, begins, by_second)
 
 
 def _named(begin: float, end: float) -> str:

@@ -143,6 +143,19 @@ class Counts:
                 yield int(at[begin]), Buckets.merged(self.bucket[begin:end], self.count[begin:end])
 
 
+@dataclass(frozen=True, slots=True)
+class Histograms:
+    """Counts of what was delivered, and of the ages of what never was."""
+
+    delivered: Counts
+    censored: Counts
+
+    @property
+    def both(self) -> tuple[Counts, Counts]:
+        """One after the other."""
+        return self.delivered, self.censored
+
+
 def widths_of(*given: pa.Table | None) -> dict[str, Widths]:
     """Of each metric the messages of the measure phase, by how long they took and how wide they are."""
     keys, counts = _columns(given)

@@ -11,7 +11,7 @@ from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencySection, ScheduleDelay
 from streamgauge.result.model.pipeline import PipelineSection
 from streamgauge.result.model.pressure import LagSection, RecoveryScore
-from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.throughput import StepResult, ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.machine import FELL_BEHIND
@@ -37,8 +37,10 @@ def figures(
     recovery: Sequence[RecoveryScore],
     pipeline: PipelineSection | None,
     schedule_delay: ScheduleDelay | None,
+    steps: Sequence[StepResult],
+    path: str,
 ) -> Figures:
-    """Every figure by its path in the result."""
+    """Every figure by its path in the result; latencies of steps are those of a `path` like `end_to_end`."""
     found = {
         **dict(counts.rates(run, throughput, delivery)),
         **dict(latencies.latencies(run, latency)),
@@ -54,7 +56,18 @@ def figures(
     seconds = [*unbounded.of_latency(run), *starvation.of_clients(run)]
     here, load = place.of_seconds(run), place.of_load(run)
     left = {path: _less(path, figure, causes, seconds, bounded) for path, figure in found.items()}
-    return {path: _placed(path, figure, here, load) for path, figure in left.items()}
+    placed = {path: _placed(path, figure, here, load) for path, figure in left.items()}
+    for each in latencies.of_steps(run, steps, path):
+        own = _within(seconds, each.step)
+        figure = _less(each.of_run, each.figure, causes, own, bounded)
+        placed[each.path] = _placed(each.of_run, figure, _within(here, each.step), load)
+    return placed
+
+
+def _within(seconds: Sequence[Seconds], step: StepResult) -> list[Seconds]:
+    """What of it happened in a step."""
+    found = [each.within(step.from_second, step.to_second) for each in seconds]
+    return [each for each in found if each.share]
 
 
 def _causes(run: Evidence, taken: Sequence[tuple[Check, Taken]]) -> list[tuple[Check, Taken]]:

@@ -21,11 +21,12 @@ def derived(
     redelivery: RedeliverySection | None,
     doubted: Mapping[str, str],
 ) -> dict[str, FigureTrust]:
-    """Companions of the latencies of steps, which are those of a `path` like `end_to_end`, and of redeliveries.
+    """Companions of redeliveries, and of the latencies of steps, which are those of a `path` like `end_to_end`.
 
-    Whatever makes a latency of the run doubtful may have happened in any step, and to any message that came again. The
-    reasons are those of the figure of the run. Where that has bounds these have none, and keep no companion. Counts of
-    redeliveries have one where they are `doubted`, with that reason.
+    Steps have none of their own where an older version analysed the run. Whatever makes a latency of the run doubtful
+    may have happened in any step, and to any message that came again. The reasons are those of the figure of the run.
+    Where that has bounds these have none, and keep no companion. Counts of redeliveries have one where they are
+    `doubted`, with that reason.
     """
     times = _doubted(figures, {**dict(_of_steps(path, steps)), **dict(_of_times(figures, redelivery))})
     return {**dict(times), **dict(_of_redeliveries(redelivery, doubted))}
@@ -45,7 +46,7 @@ def _doubted(
 ) -> Iterator[tuple[str, FigureTrust]]:
     for path, (of_run, value) in known.items():
         whole = figures.get(of_run)
-        if whole is not None and whole.trust == "not_believed":
+        if path not in figures and whole is not None and whole.trust == "not_believed":
             yield path, disbelieved(exact(value), whole.because)
 
 

@@ -1,12 +1,13 @@
 """Latencies and stages of a pipeline, with intervals from bounds of each message (the table `bounds`)."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, ScheduleDelay
 from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
+from streamgauge.result.model.throughput import StepResult
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict import during
 from streamgauge.verdict.checks.record import RECORD_TIME_MS
@@ -23,7 +24,7 @@ _OWN: Final = ("poll", "poll_per_record", "batch", "flush_wait", "throttle", "ow
 """Durations of what the load itself does: how long they took is not in doubt, only why."""
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
-_SINCE_RECORD_TIME: Final = "latency.since_record_time"
+_SINCE_RECORD_TIME: Final = "since_record_time"
 _VARIANCE: Final = "variance_ms2"
 _NO_BOUND: Final = "for some messages it is not known how much the instrument added"
 
@@ -35,7 +36,7 @@ def _metrics(latency: LatencySection) -> Iterator[tuple[str, str]]:
             if getattr(getattr(latency, path), kind) is not None:
                 yield f"latency.{path}.{kind}", f"{path}_{kind}"
     if latency.since_record_time is not None:
-        yield _SINCE_RECORD_TIME, "since_record_time"
+        yield f"latency.{_SINCE_RECORD_TIME}", _SINCE_RECORD_TIME
 
 
 def _at(latency: LatencySection, path: str) -> LatencyFigures:
@@ -47,7 +48,12 @@ def _at(latency: LatencySection, path: str) -> LatencyFigures:
 
 
 def _is_known(run: Evidence, metric: str) -> bool:
-    return bool((run.one("bounds", metric=metric) or {}).get("known"))
+    return bool((_bounds_of(run, metric) or {}).get("known"))
+
+
+def _bounds_of(run: Evidence, metric: str, second: int | None = None) -> Row | None:
+    """The ends of a metric in the measure phase, or in the step of the load that begins at a second."""
+    return run.one("bounds", metric=metric, second=second)
 
 
 def bounded(run: Evidence, latency: LatencySection, pipeline: PipelineSection | None) -> Iterator[str]:
@@ -60,11 +66,38 @@ def bounded(run: Evidence, latency: LatencySection, pipeline: PipelineSection | 
 def latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, FigureTrust]]:
     """Latencies of messages by their paths."""
     for path, metric in _metrics(latency):
-        shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
+        shown, bounds = _at(latency, path), _bounds_of(run, metric)
         if bounds is None or not bounds["known"]:
             yield from ((name, disbelieved(exact(value), [_no_bound(run)])) for name, value in _values(path, shown))
             continue
         yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
+
+
+class StepFigure(NamedTuple):
+    """A latency of a step of the load."""
+
+    path: str
+    of_run: str
+    """The path of the same figure of the run."""
+    step: StepResult
+    figure: FigureTrust
+
+
+def of_steps(run: Evidence, steps: Sequence[StepResult], path: str) -> Iterator[StepFigure]:
+    """Latencies of steps, which are those of a `path` like `end_to_end`; none where no step has bounds of its own."""
+    for place, step in enumerate(steps):
+        for kind in _KINDS:
+            shown: LatencyFigures | None = getattr(step, kind)
+            bounds = _bounds_of(run, f"{path}_{kind}", step.from_second)
+            if shown is None or bounds is None:
+                continue
+            own, of_run = f"steps.{place}.{kind}", f"latency.{path}.{kind}"
+            found = (
+                _bounded(run, own, shown, bounds, _sent_when_due(run, kind, step.response) or shown)
+                if bounds["known"]
+                else ((name, disbelieved(exact(value), [_NO_BOUND])) for name, value in _values(own, shown))
+            )
+            yield from (StepFigure(name, of_run + name.removeprefix(own), step, figure) for name, figure in found)
 
 
 def _values(path: str, shown: LatencyFigures) -> Iterator[tuple[str, float]]:
@@ -85,16 +118,18 @@ def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigur
 
     None for others, without a schedule, and where messages waited for the system or a policy before they were sent.
     """
-    if not path.endswith(".service") or run.makes_messages_wait:
-        return None
-    response: LatencyFigures | None = getattr(latency, path.split(".")[1]).response
-    return response
+    _, name, *kind = path.split(".")
+    return _sent_when_due(run, kind[0], getattr(latency, name).response) if kind else None
+
+
+def _sent_when_due(run: Evidence, kind: str, response: LatencyFigures | None) -> LatencyFigures | None:
+    return response if kind == "service" and not run.makes_messages_wait else None
 
 
 def _bounded(
     run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
 ) -> Iterator[tuple[str, FigureTrust]]:
-    sampled = _sampled(run, bounds["metric"])
+    sampled = _sampled_of(run, bounds)
     for name in LATENCY_FIGURES:
         value, low = shown.ms(name), bounds[f"{name}_ms"]
         if value is None:
@@ -102,7 +137,7 @@ def _bounded(
         if low is None:
             yield f"{path}.{name}_ms", disbelieved(exact(value), [_no_bound(run)])
             continue
-        figure = _calibrated(run, path, value, low, most.ms(name) or value)
+        figure = _calibrated(run, bounds["metric"], value, low, most.ms(name) or value)
         yield f"{path}.{name}_ms", figure.model_copy(update=sampled.get(name, {}))
     yield from _delivered(run, path, shown, bounds, most)
     if (stddev := shown.stddev_ms) is not None:
@@ -113,9 +148,8 @@ def _bounded(
             squared = {name: value**2 for name in ("low", "high") if (value := getattr(figure, name)) is not None}
             yield f"{path}.{_VARIANCE}", figure.model_copy(update={**squared, "value": shown.variance_ms2})
     if (mad := shown.mad_ms) is not None:
-        punctual = (
-            bounds if most is shown else run.one("bounds", metric=bounds["metric"].replace("service", "response"))
-        )
+        since_due = bounds["metric"].replace("service", "response")
+        punctual = bounds if most is shown else _bounds_of(run, since_due, bounds.get("second"))
         mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
         yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
 
@@ -124,7 +158,7 @@ def _delivered(
     run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
 ) -> Iterator[tuple[str, FigureTrust]]:
     """Percentiles of delivered messages only."""
-    sampled = _sampled(run, bounds["metric"])
+    sampled = _sampled_of(run, bounds)
     for name, value in shown.delivered or ():
         if value is None:
             continue
@@ -133,7 +167,13 @@ def _delivered(
             yield f"{path}.delivered.{name}", disbelieved(exact(value), [_no_bound(run)])
             continue
         ends = sampled.get(f"delivered_{name.removesuffix('_ms')}", {})
-        yield f"{path}.delivered.{name}", _calibrated(run, path, value, low, high).model_copy(update=ends)
+        figure = _calibrated(run, bounds["metric"], value, low, high)
+        yield f"{path}.delivered.{name}", figure.model_copy(update=ends)
+
+
+def _sampled_of(run: Evidence, bounds: Row) -> dict[str, dict[str, float | None]]:
+    """The same of what some bounds are of: for a step of the load nobody draws samples."""
+    return _sampled(run, bounds["metric"]) if bounds.get("second") is None else {}
 
 
 def _sampled(run: Evidence, metric: str) -> dict[str, dict[str, float | None]]:
@@ -144,15 +184,15 @@ def _sampled(run: Evidence, metric: str) -> dict[str, dict[str, float | None]]:
     }
 
 
-def _calibrated(run: Evidence, path: str, value: float, low: float, high: float) -> FigureTrust:
+def _calibrated(run: Evidence, metric: str, value: float, low: float, high: float) -> FigureTrust:
     """A latency with an interval that is at least as wide as the instrument was wrong when it was calibrated.
 
     What is no latency below zero without it is none with it.
     """
-    stamped_ms = RECORD_TIME_MS if path == _SINCE_RECORD_TIME else 0.0
+    stamped_ms = RECORD_TIME_MS if metric == _SINCE_RECORD_TIME else 0.0
     plain = _of_latency(run, value, low, high, stamped_ms)
     calibration = run.facts.calibration
-    found = floor(calibration, path.removeprefix("latency."), value)
+    found = floor(calibration, _dotted(metric), value)
     wide = found.widened(value, low, high)
     if calibration is None or wide == (low, high):
         return plain
@@ -163,6 +203,12 @@ def _calibrated(run: Evidence, path: str, value: float, low: float, high: float)
     because = [_less(wide[1] - wide[0]), *plain.because[1:]] if found.below_ms else plain.because
     because = [*because, told(calibration, found)]
     return figure.model_copy(update={"because": because})
+
+
+def _dotted(metric: str) -> str:
+    """A metric as the path of its latency: `end_to_end_response` is `end_to_end.response`."""
+    path, _, kind = metric.rpartition("_")
+    return f"{path}.{kind}" if kind in _KINDS else metric
 
 
 def _of_latency(run: Evidence, value: float, low: float, high: float, stamped_ms: float = 0.0) -> FigureTrust:
@@ -215,7 +261,7 @@ def _known_stages(pipeline: PipelineSection | None) -> Iterator[tuple[int, Pipel
 def stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[str, FigureTrust]]:
     """Both ends of a stage are rounded, and may have been passed earlier: it may have been shorter, or longer."""
     for place, stage in _known_stages(pipeline):
-        bounds, sampled = run.one("bounds", metric=stage.stage), _sampled(run, stage.stage)
+        bounds, sampled = _bounds_of(run, stage.stage), _sampled(run, stage.stage)
         for name in _STAGE_FIGURES:
             path, value = f"{STAGES}{place}.{name}_ms", getattr(stage, f"{name}_ms")
             if bounds is None or not bounds["known"]:
