@@ -22,7 +22,6 @@ NOT_JUDGED: Final = {
     "format": "no figure",
     "run": "what was run",
     "verdict": "what follows from the figures",
-    "steps": "a quick look; latencies have companions where those of the run are not believed",
     "warmup": "what is in no figure",
     "rates": "the rates of throughput, in parts",
     "expectations": "what follows from the figures",
@@ -78,9 +77,17 @@ def sections() -> dict[str, Any]:
 
 def companions(*, known: bool = True) -> set[str]:
     """The paths of all figures that a result can have."""
-    bounds = [ones(BOUNDS) | {"metric": name, "known": known} for name in (*METRICS, "x")]
+    given = sections()
+    (step,) = given["steps"]
+    seconds = (None, step.from_second)
+    bounds = [
+        ones(BOUNDS) | {"metric": name, "known": known, "second": second}
+        for second in seconds
+        for name in (*METRICS, "x")
+    ]
     tables = {"bounds": bounds, "recovery": [ones(RECOVERY)]}
-    return set(figures(Evidence(RunFacts.model_validate(Run().facts), tables), [], **sections()))
+    run = Evidence(RunFacts.model_validate(Run().facts), tables)
+    return set(figures(run, [], **given, path="end_to_end"))
 
 
 def ones(schema: Schema) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from streamgauge.result.schema import numbers_below
 
 SECTIONS: Final = (
     "throughput", "latency", "schedule_delay", "delivery", "connections", "lag", "recovery", "pipeline",
+    "steps",
 )  # fmt: skip
 NOT_FIGURES: Final[Mapping[str, str]] = {
     "throughput.target_per_second": "the scenario's",
@@ -38,6 +39,15 @@ NOT_FIGURES: Final[Mapping[str, str]] = {
     "recovery.*.peak_second": "when, not how much",
     "recovery.*.interval_ms": "the scenario's",
     "recovery.*.tolerance": "what counts as recovered",
+    "steps.*.step": "which, not how much",
+    "steps.*.from_second": "when, not how much",
+    "steps.*.to_second": "when, not how much",
+    "steps.*_per_second": "parts of the rates of throughput",
+    "steps.*.errors": "as in delivery",
+    "steps.*.count": "as in delivery",
+    "steps.*.censored": "as in delivery",
+    "steps.*_hi_ms": "an end of an interval",
+    "steps.*.cdf.*": "drawn, and read as percentiles",
     "pipeline.stages.*.count": "as in delivery",
     "pipeline.stages.*.null_count": "as in delivery",
     "pipeline.stages.*.share": "of the means",
