@@ -21,6 +21,7 @@ from benchmarks import (
     schedule_delay,
     seams,
     site,
+    starting,
     waking,
     warm,
     watch,
@@ -30,6 +31,7 @@ from benchmarks import (
 def main() -> None:
     for module in (
         first_answer,
+        starting,
         clusters,
         pacing,
         schedule_delay,

@@ -96,7 +96,10 @@ def _carried_out(
             break
         given: dict[str, Any] = {"resume": there[-1].parent} if there else {"out": place / str(number)}
         count = min(TOGETHER, cases - number * TOGETHER)
-        found.append(streamgauge.experiment(document(count * rounds), **given).record)
+        record = streamgauge.experiment(document(count * rounds), **given).record
+        if record.ending == "interrupted":
+            raise SystemExit("interrupted; with --folder, the same command goes on")
+        found.append(record)
     return found
 
 

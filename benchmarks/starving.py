@@ -1,6 +1,7 @@
 """Ways to starve the workers of a run at random, for benchmarks that ask what its figures are worth then."""
 
 import contextlib
+import os
 import random
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import psutil
 
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 
-_WORKER: Final = "streamgauge.engine.worker.main"
+_SERVER: Final = "streamgauge.engine.worker.forking"
+"""What forks workers, which have its command line."""
 _PERIOD_SECONDS: Final = 0.1
 HOG: Final = "while True: pass"
 _WRITES: Final = """
@@ -144,7 +146,7 @@ def _workers() -> list[psutil.Process]:
     found = []
     for each in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if _WORKER in " ".join(each.cmdline()):
+            if each.ppid() != os.getpid() and _SERVER in " ".join(each.cmdline()):
                 found.append(each)
     return found
 

@@ -59,7 +59,8 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         )
     try:
         until(lambda: b"warm-up" in log.read_bytes())
-        workers, memory = psutil.Process(program.pid).children(), memory_of(program.pid)
+        (server,), memory = psutil.Process(program.pid).children(), memory_of(program.pid)
+        workers = server.children()
         program.send_signal(signal.SIGINT)
         assert program.wait(60) == 130
     finally:
@@ -68,7 +69,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
 
     assert len(workers) == 2 * PRODUCERS + 1
     assert b"interrupted; nothing was kept" in log.read_bytes()
-    assert not any(each.is_running() for each in workers)
+    assert not any(each.is_running() for each in (server, *workers))
     assert memory
     assert not any(file.exists() for file in memory)
     assert list(temporary.iterdir()) == []

@@ -68,7 +68,7 @@ class Run:
         """The process of a worker, found by the open part that it writes."""
         kinds = {"producer": "sent", "consumer": "received"}
         marker = f"events/{kinds[name.split('-')[0]]}/worker={name}/"
-        for child in psutil.Process().children():
+        for child in psutil.Process().children(recursive=True):
             if any(marker in file.path for file in child.open_files()):
                 return child
         raise AssertionError(f"no process of {name}")
@@ -457,18 +457,19 @@ def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_pat
         while not any(part.stat().st_size > 100_000 for part in tmp_path.glob("*/events/received/*/_open-0")):
             assert monotonic_ns() < limit_ns
             sleep_seconds(0.05)
-        workers = psutil.Process(parent.pid).children()
+        (server,) = psutil.Process(parent.pid).children()
+        workers = server.children()
         sleep_seconds(2)
         if sys.platform == "linux":
             workers[0].suspend()
     finally:
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    gone, alive = psutil.wait_procs(workers, timeout=20)
+    gone, alive = psutil.wait_procs([server, *workers], timeout=20)
     for each in alive:
         each.kill()
 
-    assert len(gone) == 6
+    assert len(gone) == 1 + 6
     assert alive == []
     folder = RunFolder(next(tmp_path.iterdir()))
     assert read_facts(folder).ending is None

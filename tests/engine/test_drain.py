@@ -17,7 +17,7 @@ from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.query import Hosting
 from streamgauge.engine.supervise.drain import Draining
 from streamgauge.engine.supervise.faults.targets import targets_of_query
-from streamgauge.engine.supervise.local import LocalProcess
+from streamgauge.engine.supervise.local import SpawnedProcess
 from streamgauge.engine.supervise.plan import Plan
 from streamgauge.engine.supervise.workers import Worker, Workers
 from streamgauge.engine.worker.observers import QueryJob, TrackerJob
@@ -67,7 +67,7 @@ def draining(
         now[0] += TICK
         happens(now[0])
 
-    workers = Workers(board, [Worker("query", "query", (0,), (0,), job, LocalProcess(process))])
+    workers = Workers(board, [Worker("query", "query", (0,), (0,), job, SpawnedProcess(process))])
     return Draining(plan, FakeOffsets(ENDS), workers, lambda: goes_on, tick, lambda: now[0]), now
 
 

@@ -48,9 +48,9 @@ class TellsThreads:
         raise WorkerError(os.environ["OPENBLAS_NUM_THREADS"])
 
 
-@pytest.fixture(params=["fake", pytest.param("local", marks=pytest.mark.slow)])
+@pytest.fixture(params=["fake", *(pytest.param(each, marks=pytest.mark.slow) for each in ("forks", "spawns"))])
 def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
-    made = FakeLauncher() if request.param == "fake" else LocalLauncher()
+    made = FakeLauncher() if request.param == "fake" else LocalLauncher(forks=request.param == "forks")
     yield made
     made.close()
 

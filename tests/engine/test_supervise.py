@@ -17,7 +17,7 @@ from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.observe.looks import Observed, Observer
 from streamgauge.engine.supervise.drain import STILL_NS
 from streamgauge.engine.supervise.fake import FakeLauncher
-from streamgauge.engine.supervise.local import LocalProcess
+from streamgauge.engine.supervise.local import SpawnedProcess
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
 from streamgauge.engine.supervise.supervisor import LEAD_NS, TICK_SECONDS, Supervisor, phases
 from streamgauge.engine.supervise.workers import Worker, Workers, is_group_complete, is_share_group_complete
@@ -183,7 +183,7 @@ def test_a_producer_that_has_sent_everything_may_be_gone(code: int, stops: bool,
     supervisor = Supervisor(plan, launcher, FakeOffsets(), Interrupts(), lambda _: None)
     launcher.cells = supervisor._workers.board = supervisor._board = Cells.new(1, 1)
     launcher.cells.slots[0, Slot.OVER_NS] = 5
-    supervisor._workers.each.append(Worker("producer-0", "producer", (0,), (0,), job, LocalProcess(process)))
+    supervisor._workers.each.append(Worker("producer-0", "producer", (0,), (0,), job, SpawnedProcess(process)))
 
     assert supervisor._must_stop() is stops
     assert supervisor._workers.have_sent() is sent
@@ -263,7 +263,7 @@ def test_what_consumers_received_before_the_measure_phase_does_not_count() -> No
     process.wait()
     workers = Workers(Cells.new(2, 1))
     job = ProducerJob(_never, ())
-    workers.each.append(Worker("consumer-0", "consumer", (0, 1), (0, 1), job, LocalProcess(process)))
+    workers.each.append(Worker("consumer-0", "consumer", (0, 1), (0, 1), job, SpawnedProcess(process)))
 
     assert not workers.have_read(None, measured=True)
     for received, measured, over in ((7, False, False), (9, False, False), (12, True, False), (19, True, True)):

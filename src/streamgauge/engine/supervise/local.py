@@ -13,21 +13,27 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from streamgauge.domain.errors import WorkerError
 from streamgauge.engine.board import ALIVE_AT, Cells, Slot, place_of, size_of
 from streamgauge.engine.ports.workers import BoardSpec, WorkerSpec
 from streamgauge.engine.supervise.cells import describe
+from streamgauge.engine.supervise.forks import ForkServer
 from streamgauge.engine.worker.main import TOLD_TO_ALL, Start, map_cells
 from streamgauge.processes.disk import reserve
 
-_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
-"""Unless the user's says otherwise. By default numpy starts a thread for each core, which takes time; none is used."""
+_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Unless the user's says otherwise. By default numpy starts a thread for each core, which takes time; none is used. And
+Arrow's jemalloc starts one, though Arrow uses another allocator: a process with threads had better not be forked."""
 _START: Final = "from streamgauge.engine.worker.main import main; main()"
+_OBSERVERS: Final = "streamgauge.engine.worker.observers"
+"""Every run has some."""
+_FORKS: Final = sys.platform == "linux"
+"""Elsewhere libraries of the system do not survive a fork."""
 
 
 @dataclass(slots=True)
@@ -38,8 +44,26 @@ class LocalLauncher:
     """
 
     file: Path | None = None
+    modules: Sequence[str] = ()
+    """What workers load, beside what each of them needs."""
+    forks: bool = _FORKS
+    """Whether a fork server makes workers, or each is a new process that loads all it needs."""
     _descriptor: int = -1
     _shape: tuple[int, int, int] = (0, 0, 0)
+    _server: ForkServer | None = None
+
+    def load(self) -> None:
+        """Begin to load what workers need, while others do something else; returns at once. Raises WorkerError."""
+        try:
+            self._begin_server()
+        except OSError as error:
+            raise WorkerError(f"no process for workers could be started: {error.strerror}") from error
+
+    def _begin_server(self) -> ForkServer | None:
+        if self.forks and self._server is None:
+            with not_for_children():
+                self._server = ForkServer.begin((_OBSERVERS, *self.modules), _ENVIRONMENT | os.environ)
+        return self._server
 
     def board(self, spec: BoardSpec) -> Cells:
         """New cells, all zero, behind which stands whose they are; raises WorkerError where they cannot be made."""
@@ -57,37 +81,67 @@ class LocalLauncher:
             raise WorkerError(f"{where}: shared memory cannot be allocated: {error.strerror}") from error
         return map_cells(self._descriptor, self._shape)
 
-    def start(self, spec: WorkerSpec) -> "LocalProcess":
+    def start(self, spec: WorkerSpec) -> "ForkedProcess | SpawnedProcess":
         """Start a process and send it its specification; what it prints goes to a log of its name.
 
         Raises WorkerError where it cannot be started: there may be no process to be had, or no room for its log.
         """
+        start = pickle.dumps(Start(spec, self._shape))
         try:
-            with (spec.run / "logs" / f"{spec.name}.log").open("wb") as log, not_for_children():
-                process = subprocess.Popen(
-                    [sys.executable, "-c", _START],
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=(self._descriptor,),
-                    env=_ENVIRONMENT | os.environ,
-                )
+            with (spec.run / "logs" / f"{spec.name}.log").open("wb") as log:
+                if server := self._begin_server():
+                    return ForkedProcess(server.fork(start, log.fileno(), self._descriptor), server)
+                return self._spawned(start, log)
         except OSError as error:
             raise WorkerError(f"{spec.name} could not be started: {error.strerror}") from error
+
+    def _spawned(self, start: bytes, log: IO[bytes]) -> "SpawnedProcess":
+        with not_for_children():
+            process = subprocess.Popen(
+                [sys.executable, "-c", _START, str(self._descriptor), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=(self._descriptor,),
+                env=_ENVIRONMENT | os.environ,
+            )
         if process.stdin:
             with contextlib.suppress(BrokenPipeError), process.stdin:
-                process.stdin.write(pickle.dumps(Start(spec, os.getpid(), self._descriptor, self._shape)))
-        return LocalProcess(process)
+                process.stdin.write(start)
+        return SpawnedProcess(process)
 
     def close(self) -> None:
-        """Close the descriptor; the memory goes with the last view of it."""
+        """End the fork server, and close the descriptor; the memory goes with the last view of it."""
+        if self._server:
+            self._server.close()
+            self._server = None
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 @dataclass(frozen=True, slots=True)
-class LocalProcess:
+class ForkedProcess:
+    """A process that a fork server made."""
+
+    pid: int
+    server: ForkServer
+
+    def poll(self) -> int | None:
+        """How it ended, negative for a signal; None while it lives."""
+        return self.server.code(self.pid)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal; nothing if it has ended."""
+        self.server.signal(self.pid, number)
+
+    def end(self) -> None:
+        """Kill it if it lives, and wait until it is gone."""
+        self.server.end(self.pid)
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedProcess:
     """A process that was started here."""
 
     process: "subprocess.Popen[bytes]"

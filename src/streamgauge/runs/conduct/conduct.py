@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from streamgauge.domain.errors import BrokerError, Interrupted, RecordError, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -37,6 +37,19 @@ AfterLoad = Callable[[RunFolder, int], None]
 OpenTarget = Callable[
     [WantedCluster, RunFolder, Interrupts, Progress], contextlib.AbstractContextManager[MeasuredCluster]
 ]
+
+_OF_WORKERS: Final = (
+    # The first rows that are written would load these two.
+    "numpy.ma",
+    "pyarrow.compute",
+    "streamgauge.engine.worker.roles",
+    "streamgauge.kafka.clients.producer",
+    "streamgauge.kafka.clients.reader",
+    "streamgauge.kafka.offsets",
+    "streamgauge.record.corpus",
+    "streamgauge.record.parts",
+)
+"""Modules that most workers need, beside those of the engine."""
 
 
 def conduct(
@@ -75,12 +88,14 @@ def conducted(
                 # Before a broker is started that would wait for it.
                 connector_jars(run.scenario, progress, Waiting(interrupts))
                 codecs = _codecs(run.scenario, progress)
+                cells = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
                 with (
+                    _loading(cells) as launcher,
                     open_target(run.cluster, folder, interrupts, progress) as target,
                     contextlib.closing(_topics_of(run, folder, target)) as topics,
                 ):
-                    begun = _begin(run, folder, target, topics, codecs)
-                    outcome = _load(begun, interrupts, progress, watch)
+                    begun = _begin(run, folder, target, topics, codecs, cells)
+                    outcome = _load(begun, launcher, interrupts, progress, watch)
                     if not interrupts.at_once:
                         over(folder, _rows(outcome))
                     done = _ask_last(begun, target, outcome, progress)
@@ -134,6 +149,14 @@ def _codecs(scenario: Scenario, progress: Progress) -> dict[str, Any] | None:
     return codec_report(scenario)
 
 
+@contextlib.contextmanager
+def _loading(cells: Path) -> Iterator[LocalLauncher]:
+    """A launcher that loads what workers need while the broker starts and topics are made."""
+    with contextlib.closing(LocalLauncher(cells, _OF_WORKERS)) as launcher:
+        launcher.load()
+        yield launcher
+
+
 def _topics_of(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> Topics:
     """The topics and groups of a run, none of which is there yet."""
     scenario, identity = run.scenario, run.identity
@@ -143,7 +166,12 @@ def _topics_of(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> Top
 
 
 def _begin(
-    run: Prepared, folder: RunFolder, target: MeasuredCluster, topics: Topics, codecs: Mapping[str, Any] | None
+    run: Prepared,
+    folder: RunFolder,
+    target: MeasuredCluster,
+    topics: Topics,
+    codecs: Mapping[str, Any] | None,
+    cells: Path,
 ) -> _Begun:
     """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
     identity = run.identity
@@ -175,11 +203,12 @@ def _begin(
         open_producer=target.open_producer,
         open_reader=target.open_reader,
     )
-    cells = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
     return _Begun(run, folder, facts.model_copy(update={"cells": str(cells)}), plan, topics, cells, before)
 
 
-def _load(begun: _Begun, interrupts: Interrupts, progress: Progress, watch: Watch | None) -> Outcome:
+def _load(
+    begun: _Begun, launcher: LocalLauncher, interrupts: Interrupts, progress: Progress, watch: Watch | None
+) -> Outcome:
     """Carry the plan out; raises only before the load begins."""
     facts, topics, cells = begun.facts, begun.topics, begun.cells
 
@@ -188,7 +217,6 @@ def _load(begun: _Begun, interrupts: Interrupts, progress: Progress, watch: Watc
         write_facts(begun.folder, facts.model_copy(update=update), reserve=True)
 
     with _removed_in_vain(cells, interrupts):
-        launcher = LocalLauncher(cells)
         return Supervisor(begun.plan, launcher, topics, interrupts, progress, watch, begins=note).conduct()
 
 
