@@ -35,8 +35,8 @@ def main() -> None:
                     found.setdefault((consumers, way), []).append(took)
     print("| consumers | workers are | seconds | against a process each | CPU seconds of the whole run |")
     print("|---|---|---|---|---|")
-    for (consumers, way), took in found.items():
-        seconds, cpu = ([each[place] for each in took] for place in (0, 1))
+    for (consumers, way), rounds in found.items():
+        seconds, cpu = ([each[place] for each in rounds] for place in (0, 1))
         before = [each for each, _ in found[consumers, "a process each"]]
         ratio = statistics.median(one / other for one, other in zip(seconds, before, strict=True))
         print(f"| {consumers} | {way} | {spread(seconds)} | {ratio:.2f} | {spread(cpu)} |")

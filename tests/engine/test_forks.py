@@ -119,7 +119,7 @@ def test_a_worker_that_cannot_be_forked_is_told(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "fork", none_left)
     with its, ours, (tmp_path / "log").open("wb") as log:
         for _ in range(2):
-            answering = threading.Thread(target=forking.Server(its).answer)
+            answering = threading.Thread(target=forking.Forking(its).answer)
             answering.start()
             with pytest.raises(BlockingIOError, match="Resource temporarily unavailable"):
                 server.fork(b"told", log.fileno(), log.fileno())

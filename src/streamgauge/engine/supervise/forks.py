@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from streamgauge.engine.worker.forking import ANSWER, REQUEST, Asked, Told
+from streamgauge.engine.worker.forking import ANSWER, REQUEST, ForkAnswer, ForkRequest
 
 _START: Final = "from streamgauge.engine.worker.forking import main; main()"
 _GONE: Final = -int(signal.SIGKILL)
@@ -51,15 +51,15 @@ class ForkServer:
     def fork(self, told: bytes, log: int, cells: int) -> int:
         """The number of a new worker that is told so much; its descriptors are copies of these. Raises OSError."""
         try:
-            socket.send_fds(self.connection, [REQUEST.pack(Asked.FORK, len(told))], [log, cells])
+            socket.send_fds(self.connection, [REQUEST.pack(ForkRequest.FORK, len(told))], [log, cells])
             self.connection.sendall(told)
         except OSError as error:
             raise self._failed() from error
         while (answer := self._next(block=True)) is not None:
             what, pid, number = answer
-            if what == Told.REFUSED:
+            if what == ForkAnswer.REFUSED:
                 raise OSError(number, os.strerror(number))
-            if what == Told.FORKED:
+            if what == ForkAnswer.FORKED:
                 return pid
         raise self._failed()
 
@@ -109,16 +109,16 @@ class ForkServer:
         found: tuple[int, int, int] = ANSWER.unpack(self._rest)
         self._rest = b""
         what, pid, number = found
-        if what == Told.FORKED:
+        if what == ForkAnswer.FORKED:
             self._codes[pid] = None
-        if what == Told.ENDED:
+        if what == ForkAnswer.ENDED:
             self._codes[pid] = number
             self._forget(pid)
         return found
 
     def _forget(self, pid: int) -> None:
         try:
-            self.connection.sendall(REQUEST.pack(Asked.FORGET, pid))
+            self.connection.sendall(REQUEST.pack(ForkRequest.FORGET, pid))
         except OSError:
             self._lose()
 

@@ -32,7 +32,7 @@ ANSWER: Final = struct.Struct("=bqq")
 """What is told, of which process, and a number: how it ended, or why there is none."""
 
 
-class Asked(IntEnum):
+class ForkRequest(IntEnum):
     """What the parent wants."""
 
     FORK = 0
@@ -40,7 +40,7 @@ class Asked(IntEnum):
     """A process has ended, and the parent knows it: its number may be used again."""
 
 
-class Told(IntEnum):
+class ForkAnswer(IntEnum):
     """What the server says."""
 
     FORKED = 0
@@ -59,11 +59,11 @@ def main() -> NoReturn:
     # What is loaded is not looked at again, and so not copied by a collection in a worker.
     gc.collect()
     gc.freeze()
-    Server(socket.socket(fileno=int(descriptor))).serve()
+    Forking(socket.socket(fileno=int(descriptor))).serve()
 
 
 @dataclass(slots=True)
-class Server:
+class Forking:
     """Forks workers as it is asked to through a socket."""
 
     connection: socket.socket
@@ -95,7 +95,7 @@ class Server:
         except OSError:
             head, descriptors = b"", []
         asked, number = REQUEST.unpack(head + self._receive(REQUEST.size - len(head)))
-        if asked == Asked.FORGET:
+        if asked == ForkRequest.FORGET:
             os.waitpid(number, 0)
             return
         self._fork(self._receive(number), descriptors)
@@ -107,7 +107,7 @@ class Server:
         try:
             pid = os.fork()
         except OSError as error:
-            self._tell(Told.REFUSED, 0, error.errno or 0)
+            self._tell(ForkAnswer.REFUSED, 0, error.errno or 0)
             return
         if pid == 0:
             self.connection.close()
@@ -115,7 +115,7 @@ class Server:
                 os.close(each)
             _become_worker(told, server, *descriptors)
         self.alive.append(pid)
-        self._tell(Told.FORKED, pid)
+        self._tell(ForkAnswer.FORKED, pid)
 
     def _tell_ended(self) -> None:
         """Tell of processes that have ended. Each is a zombie until the parent knows it: it must signal no other."""
@@ -124,9 +124,9 @@ class Server:
             if ended is not None:
                 self.alive.remove(pid)
                 code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-                self._tell(Told.ENDED, pid, code)
+                self._tell(ForkAnswer.ENDED, pid, code)
 
-    def _tell(self, what: Told, pid: int, number: int = 0) -> None:
+    def _tell(self, what: ForkAnswer, pid: int, number: int = 0) -> None:
         try:
             self.connection.sendall(ANSWER.pack(what, pid, number))
         except OSError:
