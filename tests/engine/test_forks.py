@@ -72,19 +72,42 @@ def test_a_server_has_one_thread(launcher: LocalLauncher, board: Board, tmp_path
 
 
 def test_workers_end_the_run_when_their_server_is_killed(launcher: LocalLauncher, board: Board, tmp_path: Path) -> None:
-    """They are told to have been killed, and are gone."""
+    """Also one that was stopped, in order: what they have is written. How they end is not told any more."""
     workers = [launcher.start(spec(tmp_path, row)) for row in (0, 1)]
     processes = [psutil.Process(each.pid) for each in workers]
     until(launcher, lambda: board.state(0) == board.state(1) == State.READY)
     workers[1].signal(signal.SIGSTOP)
     psutil.Process(workers[0].pid).parent().kill()  # type: ignore[union-attr]
 
-    until(launcher, lambda: all(each.poll() == -signal.SIGKILL for each in workers))
+    until(launcher, lambda: all(each.poll() is not None for each in workers))
     assert psutil.wait_procs(processes, 60)[1] == []
+    assert [each.poll() for each in workers] == [1, 1]
+    assert board.order == Order.ABORT
+    assert board.state(0) == board.state(1) == State.DONE
     workers[0].signal(signal.SIGKILL)
     workers[0].end()
     with pytest.raises(WorkerError, match="waiter-0 could not be started: the fork server ended with exit code -9"):
         launcher.start(spec(tmp_path))
+
+
+def test_a_worker_without_its_server_is_ended_by_force(launcher: LocalLauncher, board: Board, tmp_path: Path) -> None:
+    worker = launcher.start(spec(tmp_path))
+    until(launcher, lambda: board.state(0) == State.READY)
+    process = psutil.Process(worker.pid)
+    process.parent().kill()  # type: ignore[union-attr]
+    worker.end()
+    assert worker.poll() == 1
+    assert psutil.wait_procs([process], 60)[1] == []
+
+
+def test_a_server_that_forked_nobody_is_not_waited_for(tmp_path: Path) -> None:
+    """It loads a module that takes for ever."""
+    (tmp_path / "endless.py").write_text("import time; time.sleep(600)")
+    server = ForkServer.begin(
+        ("endless",), {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    )
+    server.close()
+    assert server.process.returncode == -signal.SIGKILL
 
 
 def test_a_server_that_cannot_load_what_it_should_says_why(
@@ -131,8 +154,10 @@ def ended(says: Callable[[ForkServer, int], None], log: Path) -> int:
     server = ForkServer.begin((), ENVIRONMENT)
     with log.open("wb") as file:
         says(server, file.fileno())
-        server.close()
-    return server.process.returncode
+    server.connection.close()
+    code = server.process.wait(60)
+    server.close()
+    return code
 
 
 @pytest.mark.parametrize(

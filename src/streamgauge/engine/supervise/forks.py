@@ -1,7 +1,7 @@
 """A fork server as the launcher sees it: it forks workers, and tells how they ended."""
 
-import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import psutil
+
 from streamgauge.engine.worker.forking import ANSWER, REQUEST, ForkAnswer, ForkRequest
 
 _START: Final = "from streamgauge.engine.worker.forking import main; main()"
-_GONE: Final = -int(signal.SIGKILL)
-"""How workers end whose server was killed: by force."""
+_NOT_TOLD: Final = 1
+"""How workers ended whose server was killed: they end the run, and nobody tells more."""
 _PATIENCE_SECONDS: Final = 10
+_LOOK_SECONDS: Final = 0.01
 
 
 @dataclass(slots=True)
@@ -67,6 +70,8 @@ class ForkServer:
         """How a worker ended, negative for a signal; None while it lives."""
         while self._next(block=False) is not None:
             pass
+        if self._is_gone and self._codes[pid] is None and not _exists(pid):
+            self._codes[pid] = _NOT_TOLD
         return self._codes[pid]
 
     def signal(self, pid: int, number: int) -> None:
@@ -77,13 +82,17 @@ class ForkServer:
     def end(self, pid: int) -> None:
         """Kill a worker if it lives, and wait until it is gone."""
         self.signal(pid, signal.SIGKILL)
-        while self._codes[pid] is None:
-            self._next(block=True)
+        while self.code(pid) is None:
+            # A server that is gone has nothing to say.
+            select.select([] if self._is_gone else [self.connection], [], [], _LOOK_SECONDS if self._is_gone else None)
 
     def close(self) -> None:
         """End the server; workers that still live end by themselves."""
         self.connection.close()
         self._is_gone = True
+        if not self._codes:
+            # It may still be loading what nobody needs any more.
+            self.process.kill()
         try:
             self.process.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
@@ -123,15 +132,19 @@ class ForkServer:
             self._lose()
 
     def _lose(self) -> None:
-        """The server is gone: nobody tells any more how its workers end, which end by themselves, too."""
+        """The server is gone: nobody tells any more how its workers end, which see it, and end the run."""
         self._is_gone = True
-        for pid in [pid for pid, code in self._codes.items() if code is None]:
-            self._codes[pid] = _GONE
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
     def _failed(self) -> OSError:
         """Why the server is gone, as far as it said."""
         _, said = self.process.communicate()
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
         return OSError(0, last or f"the fork server ended with exit code {self.process.returncode}")
+
+
+def _exists(pid: int) -> bool:
+    """Whether a process that is not ours lives; who should take note of its end may never do so."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,6 +1,6 @@
 """Workers as processes of this machine, with cells in shared memory as their board.
 
-The cells are a file in memory, mapped by every process, whose descriptor the workers inherit. The file of a run has a
+The cells are a file in memory, mapped by every process, whose descriptor the workers are given. The file of a run has a
 name, and tells at its end what its cells mean (`engine.supervise.cells`): after the death of all of them, it still says
 how many messages were claimed.
 """
