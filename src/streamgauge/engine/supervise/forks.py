@@ -31,6 +31,7 @@ class ForkServer:
     """Of each process that it forked how it ended; None while it lives."""
     _rest: bytes = b""
     _is_gone: bool = False
+    """Then nobody tells any more how its workers end, which see it, and end the run."""
 
     @classmethod
     def begin(cls, modules: Sequence[str], environment: Mapping[str, str]) -> "ForkServer":
@@ -112,7 +113,7 @@ class ForkServer:
             except ConnectionError:
                 part = b""
             if not part:
-                self._lose()
+                self._is_gone = True
                 return None
             self._rest += part
         found: tuple[int, int, int] = ANSWER.unpack(self._rest)
@@ -129,11 +130,7 @@ class ForkServer:
         try:
             self.connection.sendall(REQUEST.pack(ForkRequest.FORGET, pid))
         except OSError:
-            self._lose()
-
-    def _lose(self) -> None:
-        """The server is gone: nobody tells any more how its workers end, which see it, and end the run."""
-        self._is_gone = True
+            self._is_gone = True
 
     def _failed(self) -> OSError:
         """Why the server is gone, as far as it said."""

@@ -105,11 +105,12 @@ def _sampled(metric: Metric, windows: Sequence[Buckets], ranks: Mapping[str, int
 
 
 def _bounds(metric: Metric, widths: Widths | None, ages: Buckets) -> Row:
-    known = widths is not None and widths.are_known
-    row: Row = {"metric": metric.name, "known": known, **dict.fromkeys(_ENDS)}
-    rounding = metric.rounding
-    low = low_ends(widths, ages, rounding.less_ns if rounding else 0) if widths and known else None
-    if widths is None or low is None:
+    row: Row = {"metric": metric.name, "known": False, **dict.fromkeys(_ENDS)}
+    if widths is None or not widths.are_known:
+        return row
+    row["known"], rounding = True, metric.rounding
+    low = low_ends(widths, ages, rounding.less_ns if rounding else 0)
+    if low is None:
         return row
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}

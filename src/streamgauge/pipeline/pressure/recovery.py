@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
-from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends_of
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Histograms
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS
 from streamgauge.pipeline.metrics.expressions import END_TO_END
@@ -101,8 +101,7 @@ class WindowLatencies:
     def low_ms(self, name: str, begin: float, end: float) -> float | None:
         """The low end of a percentile of these seconds; None where it is not known."""
         delivered, censored = (_within(counts, begin, end) for counts in (self.delivered, self.censored))
-        widest = None if self.widths is None else self.widths.widest_in(delivered)
-        low = None if widest is None else low_ends(widest, censored)
+        low = low_ends_of(self.widths, delivered, censored)
         return None if low is None else low.percentiles_ns[name] / NS_PER_MS
 
     def debt(self, begin: float, end: float, usual: float) -> float:

@@ -117,6 +117,12 @@ def low_ends(widths: Widths, ages: Buckets = EMPTY, less_ns: int = 0) -> LowEnds
     )
 
 
+def low_ends_of(widths: Widths | None, part: Buckets, ages: Buckets) -> LowEnds | None:
+    """The low ends of a part of the messages that `widths` are of, as wide as they can be; None where not known."""
+    widest = None if widths is None else widths.widest_in(part)
+    return None if widest is None else low_ends(widest, ages)
+
+
 def high_ends(widths: Widths, more_ns: int, *, moves: bool) -> HighEnds | None:
     """The high ends of messages whose end is rounded down by up to `more_ns`; None where there are none.
 

@@ -10,7 +10,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.percentiles import Buckets
 from streamgauge.domain.tables.latency import LATENCY_WIDTHS
 from streamgauge.experiments.search.objective import Objective
-from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends, width_class
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends_of, width_class
 from streamgauge.report.assemble.result import evidence_of
 from streamgauge.report.files import metric_windows, read_table, rows_of, table_file
 from streamgauge.report.moving import moving_percentiles
@@ -111,8 +111,7 @@ def _low_ends(
         delivered, ages = (
             Buckets.merged(bucket[chosen], count[chosen]) for chosen in (inside & ~censored, inside & censored)
         )
-        widest = widths.widest_in(delivered)
-        if widest and (low := low_ends(widest, ages)):
+        if low := low_ends_of(widths, delivered, ages):
             found[begin] = (low.max_ns if figure == "max" else low.percentiles_ns[figure]) / NS_PER_MS
     return found
 
