@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jsonschema
 import pytest
 import vl_convert
 from tests.report.conftest import bounds, changed, figure_of, stepping, told
-from tests.report.test_bad_runs import every, frozen
+from tests.report.test_bad_runs import every, frozen, scenario
+from tests.report.test_result import throttled
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
@@ -75,7 +76,7 @@ def test_an_expectation_of_a_step_of_such_a_run_is_not_decided(make: Make) -> No
 
     assert [(each.passed, each.decided) for each in believed.expectations] == [(True, True)]
     assert [(each.passed, each.decided) for each in doubted.expectations] == [(False, False)]
-    assert not [path for path in believed.trust if path.startswith("steps.")]
+    assert not [path for path in believed.trust if path.startswith(("steps.0.response", "steps.0.service"))]
     assert not doubted.verdict.valid
 
 
@@ -160,6 +161,78 @@ def test_expectations_of_a_step_are_decided_by_its_own_interval(make: Make) -> N
     assert (made.steps[0].held, made.steps[1].held) == (True, False)
     assert "- Not: end-to-end, ack and step latency p99\n" in to_markdown(made)
     jsonschema.validate(made.document(), json_schema())
+
+
+def slow_generator(_: Any, tables: Any) -> None:
+    """A fifth of the second step is not sent, and nothing of the system's explains it."""
+    row = tables["steps"][1]
+    row |= dict.fromkeys(("sent", "acked", "received", "arrived"), 4 * row["due"] // 5)
+    row["failed"] = 0
+    for each in tables["throughput"]:
+        if each["scope"] == "measure":
+            each["sent"] = 8 * each["sent"] // 10
+
+
+def slow_consumers(facts: Any, tables: Any) -> None:
+    """They have no core left, and received less than was acknowledged."""
+    every("resources", {"cpu_cores": 1.2}, role="consumer", scope="measure")(facts, tables)
+    every("polls", {"in_poll_share": 0.01})(facts, tables)
+    for row in tables["throughput"]:
+        if row["scope"] in {"measure", "group"}:
+            row["received"] = 9 * row["received"] // 10
+
+
+def unreported(count: int) -> Callable[[Any, Any], object]:
+    """So many messages without a report: they may have been sent in either step."""
+    return every("delivery", {"fate_unknown": count})
+
+
+by_credit = scenario("backpressure", credit={"limit": 5000, "poll": "1ms"})
+ALL: Final = [(10_000, 10_000, BELIEVED), (20_000, 20_000, BELIEVED)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "expected"),
+    [
+        pytest.param([], "sent", ALL, id="sent when due"),
+        pytest.param([], "received", [(10_000, 10_000, BELIEVED), (18_000, 18_000, BELIEVED)], id="a slow system"),
+        pytest.param([slow_generator], "sent", [(10_000, 10_000, BELIEVED), (None, None, NOT)], id="a slow generator"),
+        pytest.param([slow_generator], "acked", [(10_000, 10_000, BELIEVED), (None, None, NOT)],
+                     id="what a slow generator could not send"),
+        pytest.param([every("delivery", {"unaccounted": 3})], "sent", [(None, None, NOT)] * 2, id="rows are missing"),
+        pytest.param([slow_consumers], "received", [(10_000, 10_000, BELIEVED), (None, None, NOT)],
+                     id="slow consumers"),
+        pytest.param([slow_consumers], "acked", ALL, id="consumers do not slow producers"),
+        pytest.param([unreported(250)], "acked", [(10_000, 10_050, BELIEVED), (20_000, 20_050, BELIEVED)],
+                     id="few unknown"),
+        pytest.param([unreported(4_000)], "acked", [(10_000, 10_800, BOUNDED), (20_000, 20_800, BOUNDED)],
+                     id="many unknown"),
+        pytest.param([unreported(4_000)], "received", [(10_000, 10_000, BELIEVED), (18_000, 18_000, BELIEVED)],
+                     id="what was received is known"),
+        pytest.param([by_credit, throttled], "sent", ALL, id="a policy that let all go"),
+        pytest.param([by_credit, throttled], "received", [(10_000, 10_000, BELIEVED), (18_000, None, BOUNDED)],
+                     id="a policy, and not all came"),
+    ],
+)  # fmt: skip
+def test_rates_of_a_step_have_intervals(
+    make: Make, changes: list[Any], name: str, expected: list[tuple[float | None, float | None, str]]
+) -> None:
+    """Whatever limits the run has not limited a step in which all came that was due."""
+    trust = assemble(make(stepping, *changes)).trust
+    found = [trust[f"steps.{place}.{name}_per_second"] for place in (0, 1)]
+    assert [(each.low, each.high, each.trust) for each in found] == expected
+    assert [bool(each.because) for each in found] == [end != BELIEVED for *_, end in expected]
+
+
+def test_an_expectation_of_a_rate_that_the_generator_limited_is_not_decided(make: Make) -> None:
+    made = assemble(make(stepping, slow_generator, own_bounds(5.9, 29.0)))
+    acked = "throughput.acked_per_second"
+    assert made.steps
+    found = [next(each for each in step.expectations if each.path == acked) for step in made.steps]
+    assert [(each.passed, each.decided) for each in found] == [(True, True), (False, False)]
+    assert [step.held for step in made.steps] == [True, False]
+    assert isinstance(details.steps(made)[1][2], Doubted)
+    assert "step rates" in to_markdown(made)
 
 
 def rate_alone(_: Any, tables: Any) -> None:

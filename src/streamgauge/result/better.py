@@ -14,6 +14,8 @@ RULES: Final[Mapping[str, bool | None]] = {
     "latency.poll*": None,
     "latency.*_ms": False,
     "latency.*_ms2": False,
+    "steps.*.target_per_second": None,
+    "steps.*_per_second": True,
     "steps.*_ms": False,
     "steps.*_ms2": False,
     "schedule_delay.*_ms": False,

@@ -14,6 +14,7 @@ from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 
 _RATES: Final = ("target", "sent", "acked", "received")
+_NAMES: Final = frozenset(f"{name}_per_second" for name in _RATES)
 _MINUTE: Final = 60
 _BYTES_PER_MB: Final = 1e6
 _BYTES: Final = ("sent_bytes", "received_bytes")
@@ -46,7 +47,7 @@ def _of_step(trust: Mapping[str, FigureTrust], place: int, path: str) -> dict[st
     """The companions of a step, by the paths that expectations name."""
     begin = f"steps.{place}."
     mine = {name.removeprefix(begin): each for name, each in trust.items() if name.startswith(begin)}
-    return {f"latency.{path}.{name}": each for name, each in mine.items()}
+    return {f"{'throughput' if name in _NAMES else f'latency.{path}'}.{name}": each for name, each in mine.items()}
 
 
 def _decided(run: Evidence, path: str, step: StepResult, mine: Mapping[str, FigureTrust]) -> StepResult:

@@ -39,6 +39,7 @@ _FAMILIES: Final = {
     "connections": "connections",
     "lag": "lag",
     "recovery": "recovery",
+    "steps.rates": "step rates",
     "steps.response": "step response",
     "steps.service": "step service",
     "redelivery": "redelivery",
@@ -46,6 +47,7 @@ _FAMILIES: Final = {
 """Figures that are told together, by how their paths begin."""
 _PARTS: Final = re.compile(r"^(delivery|lag|recovery|steps)\.(?:measure|groups\.\d+|\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run, and those of all recoveries together."""
+_STEP_RATES: Final = re.compile(r"^steps\.(?=\w+_per_second$)")
 _POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
 """Polls by message are told with polls."""
 _SHOWN_PERCENTS: Final = frozenset({50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999})
@@ -127,8 +129,13 @@ def _divided(trust: Mapping[str, FigureTrust], place: str) -> dict[str, str]:
 
 def doubted(trust: Mapping[str, FigureTrust], pattern: re.Pattern[str]) -> str:
     """What of the figures whose paths match is not believed; empty where all of it is."""
-    here = {path: each for path, each in trust.items() if pattern.fullmatch(_PARTS.sub(r"\1.", path))}
+    here = {path: each for path, each in trust.items() if pattern.fullmatch(_together_with(path))}
     return _together(_family(name, here)[1] for name in _FAMILIES)
+
+
+def _together_with(path: str) -> str:
+    """The path that a figure is told by: one for all parts of the run that have such a figure."""
+    return _STEP_RATES.sub("steps.rates.", _PARTS.sub(r"\1.", path))
 
 
 class Doubted(str):
@@ -192,7 +199,7 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[_Told, _Told]:
     """What of a family is believed, and what is not."""
     mine: dict[str, bool] = {}
     for path, each in trust.items():
-        told = _PARTS.sub(r"\1.", path).replace(*_POLLS)
+        told = _together_with(path).replace(*_POLLS)
         if told.startswith(f"{name}."):
             short = told.removeprefix(f"{name}.")
             mine[short] = mine.get(short, False) or each.trust == "not_believed"

@@ -172,11 +172,11 @@ def _step(step: StepResult, place: int, trust: Mapping[str, FigureTrust]) -> lis
     def figure(kind: str, name: str) -> str:
         return _figure(getattr(step, kind), name, trust.get(f"steps.{place}.{kind}.{name}_ms"))
 
-    achieved = step.acked_per_second if step.received_per_second is None else step.received_per_second
+    achieved = "acked_per_second" if step.received_per_second is None else "received_per_second"
     return [
         str(step.step),
         per_second(step.target_per_second),
-        per_second(achieved),
+        cell(getattr(step, achieved), trust.get(f"steps.{place}.{achieved}"), per_second),
         *(figure("response", name) for name in ("p50", "p90", "p99", "p99_9", "max")),
         *(figure("service", name) for name in ("p50", "p99")),
         whole(step.errors),

@@ -70,6 +70,8 @@ figures that are missing then, too, as those of `lag_samples`; never fail, as `u
 another fails, as `controller` in a run that was killed. The rest are unknown in runs that are short, on machines that
 do not count something, or beside brokers of others, and take nothing there.
 """
+LIMITING: Final = frozenset({"rate", "unsent", "controller", "worker_cpu", "cpu_quota"})
+"""Checks that take a rate because it would have been higher."""
 _SUBJECTS: Final[Mapping[str, Callable[[Profile], bool]]] = {
     "connections.": lambda profile: bool(profile.connections),
     "lag.": lambda profile: profile.lag_every_ns is not None,

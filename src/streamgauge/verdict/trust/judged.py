@@ -42,7 +42,7 @@ NOT_FIGURES: Final[Mapping[str, str]] = {
     "steps.*.step": "which, not how much",
     "steps.*.from_second": "when, not how much",
     "steps.*.to_second": "when, not how much",
-    "steps.*_per_second": "parts of the rates of throughput",
+    "steps.*.target_per_second": "the scenario's",
     "steps.*.errors": "as in delivery",
     "steps.*.count": "as in delivery",
     "steps.*.censored": "as in delivery",

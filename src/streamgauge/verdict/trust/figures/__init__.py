@@ -17,7 +17,7 @@ from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust import place, starvation, unbounded
-from streamgauge.verdict.trust.causes import LIMITED_RATES, SLOWED_LOAD, STARVED_CONSUMERS, Taken, taken
+from streamgauge.verdict.trust.causes import LIMITED_RATES, LIMITING, SLOWED_LOAD, STARVED_CONSUMERS, Taken, taken
 from streamgauge.verdict.trust.figures import connected, counts, latencies, pressure, recovered
 from streamgauge.verdict.trust.figures.interval import disbelieved
 from streamgauge.verdict.trust.seconds import TIMES, Seconds
@@ -40,7 +40,10 @@ def figures(
     steps: Sequence[StepResult],
     path: str,
 ) -> Figures:
-    """Every figure by its path in the result; latencies of steps are those of a `path` like `end_to_end`."""
+    """Every figure by its path in the result; latencies of steps are those of a `path` like `end_to_end`.
+
+    A step in which all came that was due was limited by nothing, whatever limited the run in others.
+    """
     found = {
         **dict(counts.rates(run, throughput, delivery)),
         **dict(latencies.latencies(run, latency)),
@@ -57,9 +60,10 @@ def figures(
     here, load = place.of_seconds(run), place.of_load(run)
     left = {path: _less(path, figure, causes, seconds, bounded) for path, figure in found.items()}
     placed = {path: _placed(path, figure, here, load) for path, figure in left.items()}
-    for each in latencies.of_steps(run, steps, path):
+    unlimited = [(check, takes) for check, takes in causes if check.name not in LIMITING]
+    for each in (*counts.of_steps(run, steps, delivery), *latencies.of_steps(run, steps, path)):
         own = _within(seconds, each.step)
-        figure = _less(each.of_run, each.figure, causes, own, bounded)
+        figure = _less(each.of_run, each.figure, unlimited if each.is_complete else causes, own, bounded)
         placed[each.path] = _placed(each.of_run, figure, _within(here, each.step), load)
     return placed
 

@@ -1,17 +1,21 @@
 """Rates and counts: exact, unless the load follows from the answers, or the fate of messages is unknown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import whole
 from streamgauge.result.model.delivery import DeliverySection
-from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.throughput import StepResult, ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.checks.machine import FELL_BEHIND
+from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits, unbounded
-from streamgauge.verdict.trust.figures.interval import at_least, disbelieved, exact
+from streamgauge.verdict.trust.figures.interval import StepFigure, at_least, disbelieved, exact
 
 RATES: Final = ("sent", "acked", "received", "processed")
+_OF_STEPS: Final = {"sent": "sent", "acked": "acked", "received": "arrived"}
+"""Rates of a step, and the column of `steps` that says how much of what was due came: of groups, the slowest."""
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
 _MAY_BE_UNREPORTED: Final = ("sent", "acked", "failed")
 """What a producer that died may have done and did not report."""
@@ -30,17 +34,38 @@ def rates(run: Evidence, throughput: ThroughputSection, delivery: DeliverySectio
     for name in names:
         if (value := getattr(throughput, name)) is None:
             continue
-        if run.follows_answers:
-            yield f"throughput.{name}", at_least(value, _FOLLOWS)
-        elif added := highs.get(name, 0.0):
-            trust = limits.of_rate(value, value, value + added)
-            because = [] if trust == "believed" else [_fate_unknown(unknown)]
-            yield (
-                f"throughput.{name}",
-                FigureTrust(value=value, low=value, high=value + added, trust=trust, because=because),
-            )
-        else:
-            yield f"throughput.{name}", exact(value)
+        figure = at_least(value, _FOLLOWS) if run.follows_answers else _rate(value, highs.get(name, 0.0), unknown)
+        yield f"throughput.{name}", figure
+
+
+def of_steps(run: Evidence, steps: Sequence[StepResult], delivery: DeliverySection) -> Iterator[StepFigure]:
+    """Rates of steps. In which step the messages of unknown fate were sent, nobody knows."""
+    unknown = delivery.measure.fate_unknown or 0
+    for place, step in enumerate(steps):
+        row = run.one("steps", step=step.step) or {}
+        for name, count in _OF_STEPS.items():
+            if (value := getattr(step, f"{name}_per_second")) is None:
+                continue
+            is_complete = _came(row, count) >= FELL_BEHIND * (row.get("due") or 0)
+            added = unknown * NS_PER_SECOND / row["duration_ns"] if name != "received" and row else 0.0
+            follows = run.follows_answers and not is_complete
+            figure = at_least(value, _FOLLOWS) if follows else _rate(value, added, unknown)
+            path = f"{name}_per_second"
+            yield StepFigure(f"steps.{place}.{path}", f"throughput.{path}", step, figure, is_complete)
+
+
+def _came(row: Row, count: str) -> int:
+    """How many of the messages due in a step were counted; older tables have no count of the slowest group."""
+    return int(row.get(count) or row.get("received") or 0)
+
+
+def _rate(value: float, added: float, unknown: int) -> FigureTrust:
+    """A rate that so many messages of unknown fate may have `added` to."""
+    if not added:
+        return exact(value)
+    trust = limits.of_rate(value, value, value + added)
+    because = [] if trust == "believed" else [_fate_unknown(unknown)]
+    return FigureTrust(value=value, low=value, high=value + added, trust=trust, because=because)
 
 
 def _fate_unknown(count: int) -> str:

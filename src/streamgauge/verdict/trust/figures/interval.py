@@ -1,11 +1,24 @@
 """Intervals of figures: what a figure can have been, as it stands in the result."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from streamgauge.result.model.throughput import StepResult
 from streamgauge.result.model.trust import FigureTrust
 
 ANALYSED_BEFORE: Final = "an older version analysed it without bounds; run `streamgauge analyse` to compute them"
+
+
+class StepFigure(NamedTuple):
+    """A figure of a step of the load."""
+
+    path: str
+    of_run: str
+    """The path of the same figure of the run."""
+    step: StepResult
+    figure: FigureTrust
+    is_complete: bool = False
+    """Whether it is a rate at which all came that was due: nothing has limited it."""
 
 
 def disbelieved(figure: FigureTrust, causes: Sequence[str]) -> FigureTrust:

@@ -1,7 +1,7 @@
 """Latencies and stages of a pipeline, with intervals from bounds of each message (the table `bounds`)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import milliseconds
@@ -14,7 +14,7 @@ from streamgauge.verdict.checks.record import RECORD_TIME_MS
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.calibrated import floor, told
-from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, disbelieved, exact
+from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, StepFigure, disbelieved, exact
 from streamgauge.verdict.trust.starvation import explained, of_workers
 
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
@@ -71,16 +71,6 @@ def latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fig
             yield from ((name, disbelieved(exact(value), [_no_bound(run)])) for name, value in _values(path, shown))
             continue
         yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
-
-
-class StepFigure(NamedTuple):
-    """A latency of a step of the load."""
-
-    path: str
-    of_run: str
-    """The path of the same figure of the run."""
-    step: StepResult
-    figure: FigureTrust
 
 
 def of_steps(run: Evidence, steps: Sequence[StepResult], path: str) -> Iterator[StepFigure]:
