@@ -437,11 +437,21 @@ def test_a_leader_moves_to_the_next_replica_that_is_in_sync() -> None:
     state = PartitionState(PLACE, 3, (2, 3, 1), (2, 3))
 
     assert wanted_replicas(fault, [state], 3) == {PLACE: (2, 3, 1)}
-    assert not is_reached({PLACE: (2, 3, 1)}, [state], leads=True)
-    assert is_reached({PLACE: (2, 3, 1)}, [state._replace(leader=2)], leads=True)
-    assert not is_reached({PLACE: (2, 3, 1)}, [state], leads=False)
-    assert is_reached({PLACE: (2, 3, 1)}, [state._replace(in_sync=(1, 2, 3))], leads=False)
-    assert not is_reached({PLACE: (2, 3, 1)}, [], leads=False)
+    assert not is_reached("move-leader", {PLACE: (2, 3, 1)}, [state])
+    assert is_reached("move-leader", {PLACE: (2, 3, 1)}, [state._replace(leader=2)])
+    assert not is_reached("reassign", {PLACE: (2, 3, 1)}, [state])
+    assert is_reached("reassign", {PLACE: (2, 3, 1)}, [state._replace(in_sync=(1, 2, 3))])
+    assert not is_reached("reassign", {PLACE: (2, 3, 1)}, [])
+
+
+@pytest.mark.parametrize(
+    ("leader", "replicas", "is_done"), [(2, (2, 3, 1), True), (3, (3, 2, 1), True), (2, (3, 2, 1), False)]
+)
+def test_the_preferred_leader_is_the_one_of_now(leader: int, replicas: tuple[int, ...], is_done: bool) -> None:
+    """Who asked for the election may not have heard yet that the replicas had been given another order."""
+    state = PartitionState(PLACE, leader, replicas, (1, 2, 3))
+
+    assert is_reached("elect-preferred", {PLACE: (2, 3, 1)}, [state]) is is_done
 
 
 def test_who_is_in_sync_everywhere_is_back() -> None:

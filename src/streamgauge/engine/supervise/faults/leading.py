@@ -17,6 +17,7 @@ from streamgauge.scenario.model.environment.faults.leadership import (
     MOVE_LEADER,
     REASSIGN,
     LeadershipFault,
+    LeadershipFaultKind,
 )
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
 
@@ -33,8 +34,7 @@ class _Change:
 
     administrator: Administrator
     wanted: "Future[Replicas]"
-    leads: bool
-    """Whether leaders are what counts, and not where replicas are."""
+    kind: LeadershipFaultKind
     _look: "Future[Sequence[PartitionState]] | None" = None
 
     def is_done(self) -> bool:
@@ -48,7 +48,7 @@ class _Change:
         self._look = None
         # Nobody may answer for a while: what is not done by then has failed.
         with contextlib.suppress(BrokerError):
-            return is_reached(wanted, look.result(), leads=self.leads)
+            return is_reached(self.kind, wanted, look.result())
         return False
 
 
@@ -61,7 +61,7 @@ class Led:
 
     def begin(self, fault: LeadershipFault) -> Unfinished:
         """Ask for it."""
-        change = _Change(self.administrator, asked(lambda: self._ask(fault)), fault.kind != REASSIGN)
+        change = _Change(self.administrator, asked(lambda: self._ask(fault)), fault.kind)
         return Unfinished(change.is_done, DONE_NS, lambda: None, "Kafka did not complete it in time")
 
     def end(self, _fault: LeadershipFault) -> None:
@@ -116,14 +116,14 @@ def _with_other_leader(state: PartitionState) -> tuple[int, ...]:
     return (new, *(each for each in state.replicas if each != new))
 
 
-def is_reached(wanted: Replicas, states: Sequence[PartitionState], *, leads: bool) -> bool:
+def is_reached(kind: LeadershipFaultKind, wanted: Replicas, states: Sequence[PartitionState]) -> bool:
     """Whether partitions have the replicas that are wanted, all in sync, or the leaders where these are what counts."""
     now = {each.place: each for each in states}
-    return all(
-        place in now and (now[place].leader == replicas[0] if leads else _has(now[place], replicas))
-        for place, replicas in wanted.items()
-    )
+    return all(place in now and _is_as_wanted(kind, now[place], replicas) for place, replicas in wanted.items())
 
 
-def _has(state: PartitionState, replicas: tuple[int, ...]) -> bool:
-    return state.replicas == replicas and set(replicas) <= set(state.in_sync)
+def _is_as_wanted(kind: LeadershipFaultKind, state: PartitionState, replicas: tuple[int, ...]) -> bool:
+    if kind == REASSIGN:
+        return state.replicas == replicas and set(replicas) <= set(state.in_sync)
+    # Which replica is preferred may have been read from a broker that had not heard of the last change.
+    return state.leader == (state.replicas if kind == ELECT_PREFERRED else replicas)[0]
