@@ -12,11 +12,14 @@ MORE = {
         "sent_per_second", "acked_per_second", "received_per_second", "processed_per_second", "sent_mb_per_second",
         "received_mb_per_second",
     },
+    "steps": {"sent_per_second", "acked_per_second", "received_per_second"},
     "connections": {"made", "held", "per_second"},
     "delivery": {"sent", "acked", "received", "delivered_once", "delivered_share"},
     "recovery": {"drain_rate_per_second", "peak_slope_per_second"},
 }  # fmt: skip
 """By section and last name."""
+TARGETS = ("throughput.target_per_second", "steps.0.target_per_second")
+"""What the scenario says."""
 COSTS = {
     "resources.cpu_us_per_message.brokers", "resources.garbage_collection.pauses",
     "resources.garbage_collection.total_ms",
@@ -41,7 +44,7 @@ def test_every_figure_has_its_direction(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["throughput.target_per_second", "throughput.measured_seconds", "latency.ack.response.count", "run.seed",
+    [*TARGETS, "throughput.measured_seconds", "latency.ack.response.count", "run.seed",
      "resources.host.cpu_cores", "lag.samples", "pipeline.committed", "expectations", ""],
 )  # fmt: skip
 def test_of_anything_else_nobody_knows(path: str) -> None:
@@ -50,5 +53,5 @@ def test_of_anything_else_nobody_knows(path: str) -> None:
 
 def test_every_rule_is_needed() -> None:
     """Each is the first that fits some figure, or keeps what the scenario says from being one."""
-    first = {next(rule for rule in RULES if fnmatchcase(path, rule)) for path in [*ALL, "throughput.target_per_second"]}
+    first = {next(rule for rule in RULES if fnmatchcase(path, rule)) for path in [*ALL, *TARGETS]}
     assert first == set(RULES)
