@@ -8,10 +8,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 import psutil
@@ -21,8 +21,14 @@ from benchmarks.synthetic import Plan, make
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.folder.facts import RunFolder
 
+if TYPE_CHECKING:
+    # Whoever imports it loads Spark, which the processes that are measured do by themselves.
+    from streamgauge.pipeline.steps.step import Step
+
 GIB = 1 << 30
 ANALYSE: Final = (sys.executable, "-m", "streamgauge", "analyse")
+BOUNDING: Final = frozenset({"doubted", "bounds", "sampling"})
+"""Steps of an analysis that find bounds of latencies."""
 WITHOUT: Final = (sys.executable, "-m", "benchmarks.analysis", "--without-bounds")
 
 
@@ -75,13 +81,18 @@ def _without_bounds(folder: RunFolder) -> None:
     from streamgauge.pipeline.steps.plan import STEPS
     from streamgauge.runs.analysis import analyse
 
-    nothing: dict[str, Any] = {"doubted": lambda *_: None, "bounds": lambda *_: [], "sampling": lambda *_: []}
-    steps = [replace(step, work=nothing.get(step.name, step.work)) for step in STEPS]
+    steps = [replace(step, work=nothing(step)) if step.name in BOUNDING else step for step in STEPS]
     with (
         mock.patch.object(run, "STEPS", steps),
         mock.patch.object(expressions, "width_of", return_value=NOT_KNOWN),
     ):
         analyse(folder, lambda _: None)
+
+
+def nothing(step: "Step") -> Callable[..., Any]:
+    """What a step does that finds nothing: no rows, and no value for later steps."""
+    given: Any = {table.name: [] for table in step.tables} or None
+    return lambda *_: given[step.tables[0].name] if len(step.tables) == 1 else given
 
 
 def _analyse(folder: Path, command: Sequence[str] = ANALYSE) -> tuple[float, float, float]:

@@ -1,11 +1,13 @@
 """Steps begin in their order, get what they need, and give every table once; an error ends all of them."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.analysis import BOUNDING, nothing
 from benchmarks.synthetic import Plan, make
 from pyspark.sql import SparkSession
 
@@ -100,6 +102,13 @@ def test_an_error_stops_what_goes_on_and_lets_nothing_else_begin() -> None:
         carry_out(steps, NO_INPUTS, 1, cancelled.set)
     assert cancelled.is_set()
     assert begun in (["fails"], ["fails", "waits"])
+
+
+def test_the_steps_that_the_benchmark_leaves_out_give_tables_without_rows() -> None:
+    left_out = [replace(step, needs=(), work=nothing(step)) for step in STEPS if step.name in BOUNDING]
+
+    assert {step.name for step in left_out} == BOUNDING
+    assert carry_out(left_out, NO_INPUTS, 1, never) == {"bounds": [], "latency_widths": [], "sampling": []}
 
 
 class Frame:
