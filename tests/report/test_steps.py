@@ -182,6 +182,20 @@ def slow_consumers(facts: Any, tables: Any) -> None:
             row["received"] = 9 * row["received"] // 10
 
 
+def nothing_sent(facts: Any, tables: Any) -> None:
+    """In the second step, in which what the first one left behind is received."""
+    slow_generator(facts, tables)
+    row = tables["steps"][1]
+    row |= {"sent": 0, "acked": 0, "received": row["due"], "arrived": row["due"]}
+
+
+def one_group_starved(facts: Any, tables: Any) -> None:
+    """Of two groups one received all, and the other one nothing."""
+    slow_consumers(facts, tables)
+    row = tables["steps"][1]
+    row |= {"received": row["due"], "arrived": 0}
+
+
 def unreported(count: int) -> Callable[[Any, Any], object]:
     """So many messages without a report: they may have been sent in either step."""
     return every("delivery", {"fate_unknown": count})
@@ -202,6 +216,9 @@ ALL: Final = [(10_000, 10_000, BELIEVED), (20_000, 20_000, BELIEVED)]
         pytest.param([every("delivery", {"unaccounted": 3})], "sent", [(None, None, NOT)] * 2, id="rows are missing"),
         pytest.param([slow_consumers], "received", [(10_000, 10_000, BELIEVED), (None, None, NOT)],
                      id="slow consumers"),
+        pytest.param([nothing_sent], "sent", [(10_000, 10_000, BELIEVED), (None, None, NOT)], id="nothing is sent"),
+        pytest.param([one_group_starved], "received", [(10_000, 10_000, BELIEVED), (None, None, NOT)],
+                     id="a group that received nothing"),
         pytest.param([slow_consumers], "acked", ALL, id="consumers do not slow producers"),
         pytest.param([unreported(250)], "acked", [(10_000, 10_050, BELIEVED), (20_000, 20_050, BELIEVED)],
                      id="few unknown"),

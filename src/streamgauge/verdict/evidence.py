@@ -230,6 +230,15 @@ def pauses_ms(gc: Sequence[Row], measured_seconds: float | None) -> list[float]:
     return [row["pause_ms"] for row in gc if row.get("second") is not None and 0 <= row["second"] < end]
 
 
+def arrived(step: Row) -> int | None:
+    """How many of the messages due in a step each group received at least; None where that is not to be all of them.
+
+    Older tables say of all groups together how much they received.
+    """
+    found: int | None = step.get("arrived", step["received"])
+    return found
+
+
 def worst_group(rows: Sequence[Row]) -> Row | None:
     """The row of `delivery` with the gravest problems: the most lost, then the most undelivered, and so on."""
     return max(rows, key=lambda row: tuple(row.get(name) or 0 for name in _PROBLEMS), default=None)

@@ -10,11 +10,10 @@ from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.throughput import RatesSection, StepResult, WarmupTotals
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult
-from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.evidence import Evidence, Row, arrived
 from streamgauge.verdict.expectations import expectations
 
-_RATES: Final = ("target", "sent", "acked", "received")
-_NAMES: Final = frozenset(f"{name}_per_second" for name in _RATES)
+_RATES: Final = tuple(f"{name}_per_second" for name in ("target", "sent", "acked", "received"))
 _MINUTE: Final = 60
 _BYTES_PER_MB: Final = 1e6
 _BYTES: Final = ("sent_bytes", "received_bytes")
@@ -47,13 +46,13 @@ def _of_step(trust: Mapping[str, FigureTrust], place: int, path: str) -> dict[st
     """The companions of a step, by the paths that expectations name."""
     begin = f"steps.{place}."
     mine = {name.removeprefix(begin): each for name, each in trust.items() if name.startswith(begin)}
-    return {f"{'throughput' if name in _NAMES else f'latency.{path}'}.{name}": each for name, each in mine.items()}
+    return {f"{'throughput' if name in _RATES else f'latency.{path}'}.{name}": each for name, each in mine.items()}
 
 
 def _decided(run: Evidence, path: str, step: StepResult, mine: Mapping[str, FigureTrust]) -> StepResult:
     if not mine:
         return step
-    rates = {f"{name}_per_second": getattr(step, f"{name}_per_second") for name in _RATES}
+    rates = {name: getattr(step, name) for name in _RATES}
     of_kinds = {kind: getattr(step, kind) for kind in KINDS}
     judged = _expectations(run.profile.expect, rates, of_kinds, path, mine)
     held = step.held and all(each.passed for each in judged)
@@ -129,23 +128,20 @@ def _step(run: Evidence, row: Row, latencies: Mapping[Any, Row], path: str) -> S
     }
     judged = _expectations(run.profile.expect, rates, of_kinds, path, {})
     errors = row["failed"] + row["unsent"]
-    arrived = _arrived(run, row) >= ARRIVING * row["due"]
+    all_arrived = _arrived(run, row) >= ARRIVING * row["due"]
     missing = any(each.censored for each in of_kinds.values() if each)
     return StepResult.model_validate(
         {name: row[name] for name in ("step", "from_second", "to_second")}
         | rates
         | of_kinds
         | {"errors": errors, "expectations": judged}
-        | {"held": arrived and not errors and not missing and all(each.passed for each in judged)}
+        | {"held": all_arrived and not errors and not missing and all(each.passed for each in judged)}
     )
 
 
 def _arrived(run: Evidence, row: Row) -> int:
-    """What came of the messages due in a step: what each group received, or was acknowledged where it is not to be all.
-
-    Older tables say of all groups together how much they received.
-    """
-    found = row.get("arrived", row["received"]) if run.consumes else None
+    """What came of the messages due in a step; what was acknowledged where groups are not to receive all of it."""
+    found = arrived(row) if run.consumes else None
     return int(row["acked"] if found is None else found)
 
 

@@ -9,13 +9,12 @@ from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.throughput import StepResult, ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.checks.machine import FELL_BEHIND
-from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.evidence import Evidence, arrived
 from streamgauge.verdict.trust import limits, unbounded
 from streamgauge.verdict.trust.figures.interval import StepFigure, at_least, disbelieved, exact
 
 RATES: Final = ("sent", "acked", "received", "processed")
-_OF_STEPS: Final = {"sent": "sent", "acked": "acked", "received": "arrived"}
-"""Rates of a step, and the column of `steps` that says how much of what was due came: of groups, the slowest."""
+_OF_STEPS: Final = ("sent", "acked", "received")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
 _MAY_BE_UNREPORTED: Final = ("sent", "acked", "failed")
 """What a producer that died may have done and did not report."""
@@ -42,21 +41,18 @@ def of_steps(run: Evidence, steps: Sequence[StepResult], delivery: DeliverySecti
     """Rates of steps. In which step the messages of unknown fate were sent, nobody knows."""
     unknown = delivery.measure.fate_unknown or 0
     for place, step in enumerate(steps):
-        row = run.one("steps", step=step.step) or {}
-        for name, count in _OF_STEPS.items():
+        row = run.one("steps", step=step.step)
+        came = {"sent": row["sent"], "acked": row["acked"], "received": arrived(row)} if row else {}
+        for name in _OF_STEPS:
             if (value := getattr(step, f"{name}_per_second")) is None:
                 continue
-            is_complete = _came(row, count) >= FELL_BEHIND * (row.get("due") or 0)
+            count = came.get(name)
+            is_complete = row is not None and count is not None and count >= FELL_BEHIND * row["due"]
             added = unknown * NS_PER_SECOND / row["duration_ns"] if name != "received" and row else 0.0
             follows = run.follows_answers and not is_complete
             figure = at_least(value, _FOLLOWS) if follows else _rate(value, added, unknown)
             path = f"{name}_per_second"
             yield StepFigure(f"steps.{place}.{path}", f"throughput.{path}", step, figure, is_complete)
-
-
-def _came(row: Row, count: str) -> int:
-    """How many of the messages due in a step were counted; older tables have no count of the slowest group."""
-    return int(row.get(count) or row.get("received") or 0)
 
 
 def _rate(value: float, added: float, unknown: int) -> FigureTrust:
