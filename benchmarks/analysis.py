@@ -91,8 +91,8 @@ def _without_bounds(folder: RunFolder) -> None:
 
 def nothing(step: "Step") -> Callable[..., Any]:
     """What a step does that finds nothing: no rows, and no value for later steps."""
-    given: Any = {table.name: [] for table in step.tables} or None
-    return lambda *_: given[step.tables[0].name] if len(step.tables) == 1 else given
+    given: Any = [] if len(step.tables) == 1 else {table.name: [] for table in step.tables} or None
+    return lambda *_: given
 
 
 def _analyse(folder: Path, command: Sequence[str] = ANALYSE) -> tuple[float, float, float]:

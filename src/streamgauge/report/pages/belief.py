@@ -129,11 +129,11 @@ def _divided(trust: Mapping[str, FigureTrust], place: str) -> dict[str, str]:
 
 def doubted(trust: Mapping[str, FigureTrust], pattern: re.Pattern[str]) -> str:
     """What of the figures whose paths match is not believed; empty where all of it is."""
-    here = {path: each for path, each in trust.items() if pattern.fullmatch(_together_with(path))}
+    here = {path: each for path, each in trust.items() if pattern.fullmatch(_shared_path(path))}
     return _together(_family(name, here)[1] for name in _FAMILIES)
 
 
-def _together_with(path: str) -> str:
+def _shared_path(path: str) -> str:
     """The path that a figure is told by: one for all parts of the run that have such a figure."""
     return _STEP_RATES.sub("steps.rates.", _PARTS.sub(r"\1.", path))
 
@@ -199,7 +199,7 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[_Told, _Told]:
     """What of a family is believed, and what is not."""
     mine: dict[str, bool] = {}
     for path, each in trust.items():
-        told = _together_with(path).replace(*_POLLS)
+        told = _shared_path(path).replace(*_POLLS)
         if told.startswith(f"{name}."):
             short = told.removeprefix(f"{name}.")
             mine[short] = mine.get(short, False) or each.trust == "not_believed"
