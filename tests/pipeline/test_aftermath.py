@@ -142,6 +142,39 @@ def test_of_several_messages_of_a_bin_the_soonest_counts_for_those_of_later_bins
     ]
 
 
+@st.composite
+def cells(draw: st.DrawFn) -> tuple[Int64s, ...]:
+    """Bins with few delays of each size, so that they meet, and what `delays` is given of the cells in them."""
+    count, small = draw(st.integers(0, 12)), st.integers(0, 6)
+    of_bins = [draw(st.lists(small, min_size=count, max_size=count)) for _ in range(3)]
+    where = sorted(draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, 2))))) if count else []
+    slower_by = [draw(small | st.just(NEVER_NS)) for _ in where]
+    return (*(numbers(*each) for each in of_bins), *(numbers(*(cell[part] for cell in where)) for part in (0, 1)),
+            numbers(*slower_by))  # fmt: skip
+
+
+def one_by_one(
+    own: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes: Int64s, slower_by: Int64s
+) -> list[int]:
+    """What `delays` gives, by its words: one bin after the other, and in each bin one cell."""
+    found, left, delaying, level = [], [0] * 3, False, 0
+    for at in range(len(own)):
+        if own[at] and not delaying:
+            delaying, level = True, int(usual[at])
+        left = [max(each, int(own[at])) for each in left]
+        for cell in np.flatnonzero(bins == at).tolist():
+            found.append(left[lanes[cell]])
+            left[lanes[cell]] = min(found[-1], int(own[at] + slower_by[cell]))
+        if not delaying or in_flight[at] <= level:
+            delaying, left = False, [0] * 3
+    return found
+
+
+@given(cells())
+def test_all_bins_at_once_give_what_one_gives_after_the_other(given: tuple[Int64s, ...]) -> None:
+    assert delays(*given).tolist() == one_by_one(*given)
+
+
 @dataclass(frozen=True)
 class Ran:
     """A load through a server that all share, then one of each partition, and a constant way back of its own."""

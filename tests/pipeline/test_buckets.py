@@ -9,7 +9,13 @@ from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN
 from streamgauge.pipeline.metrics.aggregates.bounds import width_class as classes_of
-from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
+from streamgauge.pipeline.metrics.aggregates.buckets import (
+    bucket,
+    exponent,
+    microseconds,
+    width_class,
+    width_exponent,
+)
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Value, histogram, packed
 from streamgauge.pipeline.read.silver import tick, ticks
 
@@ -31,7 +37,8 @@ def edges() -> np.ndarray:
 def test_spark_and_numpy_give_the_same_bucket(spark: SparkSession) -> None:
     values = edges()
     frame = spark.createDataFrame(pa.table({"value": values}))
-    found = frame.selectExpr("value", f"{bucket('value')} as bucket").toArrow()
+    known = frame.selectExpr("value", f"{exponent('value')} as exponent")
+    found = known.selectExpr("value", f"{bucket('value', 'exponent')} as bucket").toArrow()
     assert found.column("bucket").to_numpy().tolist() == bucket_of(found.column("value").to_numpy()).tolist()
     assert len(found) == len(values)
 
@@ -44,7 +51,8 @@ def test_spark_and_numpy_give_the_same_class_of_widths(spark: SparkSession) -> N
     )
     frame = spark.createDataFrame(pa.table({"width": pa.array([*values.tolist(), None], pa.int64())}))
     in_us = frame.selectExpr("width", f"{microseconds('width')} as us")
-    found = in_us.selectExpr("width", f"{width_class('us')} as class").toArrow()
+    known = in_us.selectExpr("*", f"{width_exponent('us')} as exponent")
+    found = known.selectExpr("width", f"{width_class('us', 'exponent')} as class").toArrow()
     known = found.filter(found.column("width").is_valid())
     assert known.column("class").to_pylist() == classes_of(known.column("width").to_numpy()).tolist()
     assert found.filter(found.column("width").is_null()).column("class").to_pylist() == [UNKNOWN]

@@ -18,6 +18,7 @@ Time is cut into bins of equal length; a message is delayed by as much as any ot
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.domain.latency.buckets import Int64s
 
@@ -69,22 +70,54 @@ def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes
     from 0) in which messages were sent, in the order of bins; `slower_ns` is how much longer the service of its
     messages took, at the least, than the service of any message of the partition must.
     """
+    began = _began(own_ns, in_flight, usual)[bins]
+    # One partition after the other, where somebody is delayed.
+    order = np.argsort(lanes, kind="stable")
+    order = order[began[order] >= 0]
+    at, began, lanes = bins[order], began[order], lanes[order]
+    goes_on = np.zeros(len(order), np.bool_)
+    goes_on[1:] = (lanes[1:] == lanes[:-1]) & (began[1:] == began[:-1])
+    added_ns = _largest(own_ns, np.where(goes_on, np.roll(at, 1) + 1, began), at)
+    left_ns = _left(added_ns, own_ns[at] + slower_ns[order], goes_on)
     out = np.zeros(len(bins), np.int64)
-    carry = np.zeros(int(lanes.max(initial=-1)) + 1, np.int64)
-    ends = np.searchsorted(bins, np.arange(len(own_ns)), side="right").tolist()
-    begin, is_clear, level = 0, True, 0
-    # One bin after the other: what is carried over follows from the bin before.
-    for own, end, left_over, before in zip(own_ns.tolist(), ends, in_flight.tolist(), usual.tolist(), strict=True):
-        if own or not is_clear:
-            if is_clear:
-                # What piles up meanwhile is not usual.
-                level = before
-            np.maximum(carry, own, out=carry)
-            cells = lanes[begin:end]
-            out[begin:end] = left = carry[cells]
-            carry[cells] = np.minimum(left, own + slower_ns[begin:end])
-            is_clear = left_over <= level
-            if is_clear:
-                carry[:] = 0
-        begin = end
+    out[order] = np.maximum(np.where(goes_on, np.roll(left_ns, 1), 0), added_ns)
     return out
+
+
+def _began(own_ns: Int64s, in_flight: Int64s, usual: Int64s) -> Int64s:
+    """The bin in which that began which still delays others in each bin; -1 where nothing does."""
+    found, began, level = [], -1, 0
+    for at, (own, left_over, before) in enumerate(
+        zip(own_ns.tolist(), in_flight.tolist(), usual.tolist(), strict=True)
+    ):
+        if own and began < 0:
+            # What piles up meanwhile is not usual.
+            began, level = at, before
+        found.append(began)
+        if left_over <= level:
+            began = -1
+    return np.array(found, np.int64)
+
+
+def _largest(values: Int64s, since: Int64s, until: Int64s) -> Int64s:
+    """The largest value from each place of `since` on, up to that of `until`, which is not before it."""
+    edges = np.stack([since, until + 1], axis=1).ravel()
+    found: Int64s = np.maximum.reduceat(np.append(values, 0), edges)[::2] if len(edges) else values[:0]
+    return found
+
+
+def _left(added_ns: Int64s, most_ns: Int64s, goes_on: NDArray[np.bool_]) -> Int64s:
+    """What is left of a delay after each cell: no less than the cell added, but no more than its most.
+
+    A cell `goes_on` with what the cell before it left; others begin with nothing. Two cells in a row do what a single
+    one could, with limits that follow from theirs; so cells are put together by twos, fours and so on.
+    """
+    places = np.arange(len(added_ns))
+    follows = places - np.maximum.accumulate(np.where(goes_on, 0, places))
+    low, high, reach = np.minimum(added_ns, most_ns), most_ns.copy(), 1
+    while len(later := np.flatnonzero(follows >= reach)):
+        low[later], high[later] = (
+            np.minimum(np.maximum(each[later - reach], low[later]), high[later]) for each in (low, high)
+        )
+        reach *= 2
+    return low

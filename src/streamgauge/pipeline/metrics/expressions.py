@@ -9,7 +9,7 @@ from typing import Final
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.tables.latency import DIFFERENCES
 from streamgauge.pipeline.columns import SELECTED, SENT_TICK
-from streamgauge.pipeline.metrics.aggregates.histogram import Value
+from streamgauge.pipeline.metrics.aggregates.histogram import NOTHING_ADDED, Value
 
 ACK: Final = ("ack_response", "ack_service")
 END_TO_END: Final = ("end_to_end_response", "end_to_end_service")
@@ -67,7 +67,7 @@ def width_of(metric: str, *, takes_all: bool) -> str:
     instrument's own.
     """
     if metric in OF_SENDING:
-        return "0L"
+        return NOTHING_ADDED
     end = ACK_TAKEN if metric in ACK else taken(takes_all=takes_all)
     if metric == SINCE_RECORD_TIME:
         # A record says its time in whole milliseconds.

@@ -14,7 +14,7 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
 from streamgauge.pipeline.audit import judging
 from streamgauge.pipeline.columns import CONSUMER
-from streamgauge.pipeline.metrics.aggregates.buckets import bucket
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket, exponent
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.rows import Row, share
@@ -37,7 +37,8 @@ def counted(deliveries: DataFrame, measure: MeasureSpan, delays: Sequence[Delay]
     return (
         deliveries.where("(if(processed, done_tick, received_tick) & 1) = 1")
         .selectExpr(CONSUMER, f"{' + '.join(passed) or '0'} as phase", "processed_ns - started_ns as took")
-        .selectExpr(CONSUMER, "phase", "took", f"{bucket('took')} as bucket")
+        .selectExpr("*", f"{exponent('took')} as exponent")
+        .selectExpr(CONSUMER, "phase", "took", f"{bucket('took', 'exponent')} as bucket")
         .groupBy(CONSUMER, "phase", "bucket")
         .agg(*(F.expr(f"{sql} as {name}") for name, sql in _AGGREGATES.items()))
     )

@@ -24,7 +24,7 @@ from streamgauge.delivery.attempts import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
 from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, PRODUCER, RECEIVED_NS, SEQ
-from streamgauge.pipeline.metrics.aggregates.buckets import bucket
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket, exponent
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.scenario.profile.model import AcknowledgeProfile
 
@@ -181,7 +181,8 @@ def repeated(rows: DataFrame) -> Repeated:
     times = (
         rows.selectExpr(GROUP, f"stack(3, {stacked}) as (time, value)")
         .where("value is not null")
-        .selectExpr(GROUP, "time", f"{bucket('value')} as bucket", "value")
+        .selectExpr("*", f"{exponent('value')} as exponent")
+        .selectExpr(GROUP, "time", f"{bucket('value', 'exponent')} as bucket", "value")
         .groupBy(GROUP, "time", "bucket")
         .agg(F.expr("count(*) as count"), F.expr("max(value) as largest"))
     )

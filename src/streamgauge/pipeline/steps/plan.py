@@ -18,6 +18,7 @@ from streamgauge.pipeline.metrics import steps as of_steps
 from streamgauge.pipeline.metrics.aggregates import tables as counted
 from streamgauge.pipeline.metrics.aggregates.bounds import Widths
 from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Histograms, widths_of
+from streamgauge.pipeline.metrics.expressions import OF_SENDING
 from streamgauge.pipeline.metrics.latency import Metric
 from streamgauge.pipeline.metrics.spans import of_batches
 from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery, redelivery, replication
@@ -66,7 +67,7 @@ def _measured(
         *which.stage_metrics(run.traits, which.known_stages(run.traits, run.bronze), staged),
     ]
     histograms = Histograms(Counts.of(*counted), Counts.of(sent.ages, received.ages))
-    return _Measured(metrics, histograms, widths_of(*counted))
+    return _Measured(metrics, histograms, widths_of(counted, OF_SENDING))
 
 
 def _load_steps(run: Inputs) -> list[LoadStep]:

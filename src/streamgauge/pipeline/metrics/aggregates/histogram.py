@@ -3,10 +3,11 @@
 All that identifies a count is packed into one integer, which Spark groups by faster than by five columns. The counts
 are few; they are unpacked and merged in numpy. Messages of the measure phase are counted once more by how wide they
 are: how much the instrument may have added (`pipeline.metrics.aggregates.bounds`). That is not told by partition:
-buckets, widths and partitions together make so many different keys that few messages share one.
+buckets, widths and partitions together make so many different keys that few messages share one. Nor is it told of
+values to which the instrument adds nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -22,13 +23,20 @@ from streamgauge.domain.latency.percentiles import Buckets
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.columns import SELECTED
 from streamgauge.pipeline.metrics.aggregates.bounds import Widths
-from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
+from streamgauge.pipeline.metrics.aggregates.buckets import (
+    bucket,
+    exponent,
+    microseconds,
+    width_class,
+    width_exponent,
+)
 from streamgauge.pipeline.read.rows import numbers
 
 BUCKET_BITS = 14
 AT_BITS = 36
 WIDTH_BITS = 7
 NOT_KNOWN = "cast(null as bigint)"
+NOTHING_ADDED = "0L"
 _OF_WIDTHS = (1 << AT_BITS) - 1
 """The part of all messages of the measure phase that are in some part, counted by their widths. A third `By` would take
 a bit, and the key has none to spare."""
@@ -53,39 +61,53 @@ class Value:
     width: str = NOT_KNOWN
     """SQL for how much of it the instrument may have added, in ns."""
 
+    @property
+    def is_widened(self) -> bool:
+        """Whether its messages differ in width."""
+        return self.width not in {NOT_KNOWN, NOTHING_ADDED}
+
 
 def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     """Columns `key` and `count`: how many values of each metric fall into each bucket.
 
     Each value is counted in the window of its tick, and once more in its part if it belongs to the measure phase; where
-    widths are told, a third time by its width. Null values are not counted. The buckets are found after the metrics are
-    stacked, so that they are computed once.
+    widths are told, a third time by its width. Null values are not counted. All keys of a row are made side by side, in
+    one array of integers: taking rows apart first by metric and then by key makes an object for each number.
     """
-    stacked = ", ".join(
-        f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}, {microseconds(value.width)}"
-        for name, value in values.items()
-    )
-    counted = [f"{By.TICK:d}L, selected, 0L", f"{By.PART:d}L, part, 0L"]
-    if any(value.width != NOT_KNOWN for value in values.values()):
-        counted.append(f"{By.PART:d}L, if(part is null, null, {_OF_WIDTHS}L), width")
+    widths = {f"{name}_width": value.width for name, value in values.items() if value.is_widened}
+    given = [f"{value.sql} as {name}" for name, value in values.items()]
+    given += [f"{value.part} as {name}_part" for name, value in values.items()]
+    given += [f"{value.tick} as {name}_at" for name, value in values.items()]
+    given += [f"{microseconds(width)} as {name}" for name, width in widths.items()]
+    exponents = [f"{exponent(name)} as {name}_exponent" for name in values]
+    exponents += [f"{width_exponent(name)} as {name}_exponent" for name in widths]
+    indices = [f"{bucket(name, f'{name}_exponent')} + 1 as {name}_bucket" for name in values]
+    indices += [f"{width_class(name, f'{name}_exponent')} as {name}_class" for name in widths]
+    keys = [key for name, value in values.items() for key in _keys(name, widened=value.is_widened)]
     return (
-        rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected, width)")
-        .where("value is not null")
-        .selectExpr(
-            "selected",
-            "metric",
-            "if((selected & 1) = 1, part, null) as part",
-            f"{bucket('value')} + 1 as bucket",
-            f"{width_class('width')} as width",
-        )
-        .selectExpr("metric", "bucket", f"stack({len(counted)}, {', '.join(counted)}) as (by, at, width)")
-        .where("at is not null")
-        .selectExpr(
-            f"(((metric << 1 | by) << {AT_BITS} | at) << {BUCKET_BITS} | bucket) << {WIDTH_BITS} | width as key"
-        )
+        rows.selectExpr(*given)
+        .selectExpr("*", *exponents)
+        .selectExpr("*", *indices)
+        .selectExpr(f"explode(array({', '.join(keys)})) as key")
+        .where("key is not null")
         .groupBy("key")
         .count()
     )
+
+
+def _keys(metric: str, *, widened: bool) -> Iterator[str]:
+    """SQL for each key of one value, null where it is not counted so."""
+    is_measured = f"({metric}_at & 1L) = 1L"
+    yield _key(metric, By.TICK, f"{metric}_at")
+    yield f"if({is_measured}, {_key(metric, By.PART, f'{metric}_part')}, null)"
+    if widened:
+        key = _key(metric, By.PART, f"{_OF_WIDTHS}L", f"{metric}_width_class")
+        yield f"if({is_measured} and {metric}_part is not null, {key}, null)"
+
+
+def _key(metric: str, by: By, at: str, width: str = "0L") -> str:
+    head = METRIC_NUMBERS[metric] << 1 | by
+    return f"({head}L << {AT_BITS} | {at}) << {BUCKET_BITS + WIDTH_BITS} | {metric}_bucket << {WIDTH_BITS} | {width}"
 
 
 def packed(metric: str, by: By, at: Int64s, buckets: Int64s) -> Int64s:
@@ -156,13 +178,17 @@ class Histograms:
         return self.delivered, self.censored
 
 
-def widths_of(*given: pa.Table | None) -> dict[str, Widths]:
-    """Of each metric the messages of the measure phase, by how long they took and how wide they are."""
+def widths_of(given: Sequence[pa.Table | None], exact: Collection[str] = ()) -> dict[str, Widths]:
+    """Of each metric the messages of the measure phase, by how long they took and how wide they are.
+
+    To the `exact` ones the instrument adds nothing.
+    """
     keys, counts = _columns(given)
     heads = keys >> (BUCKET_BITS + WIDTH_BITS)
     found = {}
     for name, number in METRIC_NUMBERS.items():
-        chosen = heads == ((number << 1 | By.PART) << AT_BITS) + _OF_WIDTHS
+        part = number << 1 | By.PART
+        chosen = heads >> AT_BITS == part if name in exact else heads == (part << AT_BITS) + _OF_WIDTHS
         pieces = Buckets.merged(keys[chosen] & (1 << BUCKET_BITS + WIDTH_BITS) - 1, counts[chosen])
         bucket_and_width = pieces.index
         found[name] = Widths(
