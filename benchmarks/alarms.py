@@ -89,7 +89,7 @@ def _carried_out(
     found = []
     for number in range(-(-cases // TOGETHER)):
         there = sorted((place / str(number)).glob("*/experiment.json"))
-        if there and (made := streamgauge.Experiment(there[-1].parent)).record.ending is not None:
+        if there and (made := streamgauge.Experiment(there[-1].parent)).record.ending not in {None, "interrupted"}:
             found.append(made.record)
             continue
         if monotonic_ns() > until_ns:
