@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts, WorkerFacts
@@ -13,6 +13,9 @@ from streamgauge.scenario.profile.model import CLOSED, MAX, PipelineProfile, Pol
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
+ARRIVING: Final = 0.99
+"""Share of the messages due, or acknowledged, that have to arrive: with less, a rate does not hold, and consumers fall
+behind."""
 FULL_QUEUE_SHARE = 0.005
 """Below this share of the time, a full queue explains no percentile up to p99: what is late during a wait, and while
 the queue is caught up with, is less than one message in a hundred."""

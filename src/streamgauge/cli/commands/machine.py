@@ -40,8 +40,7 @@ def doctor(
         bool,
         typer.Option(
             "--prepare",
-            help="Create Java class data sharing archives, so that brokers, and analyses of up to 8 million rows, "
-            "start faster.",
+            help="Create Java class data sharing archives, so that brokers and analyses start faster.",
         ),
     ] = False,
 ) -> None:

@@ -95,8 +95,8 @@ def run(
         bool | None,
         typer.Option(
             "--prepare/--no-prepare",
-            help="Create Java class data sharing archives after the result, so that later brokers, and analyses of up "
-            "to 8 million rows, start faster.",
+            help="Create Java class data sharing archives after the result, so that later brokers and analyses start "
+            "faster.",
             show_default="on a terminal",
             rich_help_panel=CLUSTER,
         ),

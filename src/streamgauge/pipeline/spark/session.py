@@ -161,16 +161,17 @@ SESSIONS: Final = Sessions()
 atexit.register(SESSIONS.close)
 
 
-def archive_of_analysis(java: Java) -> Archive | None:
-    """The archive that an analysis of a small run uses if it is there; None where it can have none."""
-    return archive_of(_KIND, archive_folder(), java, class_path(spark_home()), SMALL)
+def archive_of_analysis(java: Java, folder: Path | None = None) -> Archive | None:
+    """The archive that analyses use if it is there; None where they can have none."""
+    # A small analysis writes it. Which classes there are does not depend on how they are compiled: it serves all.
+    return archive_of(_KIND, folder or archive_folder(), java, class_path(spark_home()), SMALL)
 
 
 def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> Kept:
     log.parent.mkdir(parents=True, exist_ok=True)
     local = is_this_machine(master)
     java = find_java(os.environ)
-    found = archive_of(_KIND, archives or archive_folder(), java, class_path(spark_home()), size.java_options)
+    found = archive_of_analysis(java, archives)
     made = found if archives and local else None
     options = [] if found is None or not local else found.making if made else found.using
     if made:

@@ -10,15 +10,13 @@ from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.throughput import RatesSection, StepResult, WarmupTotals
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult
-from streamgauge.verdict.evidence import Evidence, Row, arrived
+from streamgauge.verdict.evidence import ARRIVING, Evidence, Row, arrived
 from streamgauge.verdict.expectations import expectations
 
 _RATES: Final = tuple(f"{name}_per_second" for name in ("target", "sent", "acked", "received"))
 _MINUTE: Final = 60
 _BYTES_PER_MB: Final = 1e6
 _BYTES: Final = ("sent_bytes", "received_bytes")
-ARRIVING: Final = 0.99
-"""Share of the target rate that has to arrive where a rate is to hold."""
 
 
 def steps(run: Evidence) -> list[StepResult] | None:

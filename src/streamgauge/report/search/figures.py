@@ -9,12 +9,12 @@ import altair as alt
 from streamgauge.domain.text.numbers import percent, plural
 from streamgauge.experiments.search.record import RATE, SearchRecord, SearchStep
 from streamgauge.experiments.search.words import said, shown_figure, shown_value
-from streamgauge.report.assemble.steps import ARRIVING
 from streamgauge.report.compare.answers import metric_at
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.drawing.thresholds import threshold_marks
 from streamgauge.report.search.runs import PHASES
+from streamgauge.verdict.evidence import ARRIVING
 
 _HEIGHT: Final = 300
 _COLORS: Final[Mapping[str, str]] = {

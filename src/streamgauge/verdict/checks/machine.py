@@ -6,12 +6,10 @@ from streamgauge.domain.text.numbers import listed, milliseconds, percent, plura
 from streamgauge.verdict import during
 from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.checks.pace import MOVED_MS, MOVED_SHARE, is_core_moved
-from streamgauge.verdict.evidence import Evidence, Row, largest
+from streamgauge.verdict.evidence import ARRIVING, Evidence, Row, largest
 
 ONE_CORE: Final = 0.95
 """CPU of a worker from which its single Python thread may have no headroom."""
-FELL_BEHIND: Final = 0.99
-"""Consumers that receive less than this share of the acknowledged messages fall behind."""
 IN_POLL_SHARE: Final = 0.10
 """A consumer that spends less of its time in poll hardly ever waits for messages."""
 IDLE_SHARE: Final = 0.05
@@ -47,7 +45,7 @@ def worker_cpu(run: Evidence) -> Check | None:
     Data: CPU of each producer and consumer process over the measure phase.
     Warns when: a worker used {ONE_CORE} cores or more, and no result was affected.
     Fails when: such a producer changed a median or p99 by its own delay, or sends in a closed loop, where it then
-    limits the rate; or a group received less than {FELL_BEHIND:.0%} of the acknowledged messages, and such a consumer
+    limits the rate; or a group received less than {ARRIVING:.0%} of the acknowledged messages, and such a consumer
     spent less than {IN_POLL_SHARE:.0%} of its time in poll.
     Remedy: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
     load.rate.
@@ -82,7 +80,7 @@ def _is_starved(run: Evidence, row: Row) -> bool:
             not run.is_held_up and not run.stopped("producer", "broker") and is_core_moved(run)
         )
     received = run.received_share
-    if received is None or received >= FELL_BEHIND or run.stopped("consumer"):
+    if received is None or received >= ARRIVING or run.stopped("consumer"):
         return False
     polls = [run.one("polls", consumer=number) or {} for number in run.numbers(str(row["process"]))]
     return all((share := each.get("in_poll_share")) is None or share < IN_POLL_SHARE for each in polls)

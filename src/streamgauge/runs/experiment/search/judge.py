@@ -6,12 +6,12 @@ from typing import Final
 
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.experiments.search.objective import Objective
-from streamgauge.report.assemble.steps import ARRIVING
 from streamgauge.report.compare.answers import figure_of
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.experiment.search.windows import WindowFigure
 from streamgauge.statistics.growth import growth
+from streamgauge.verdict.evidence import ARRIVING
 from streamgauge.verdict.expectations import decided, undecided_by
 from streamgauge.verdict.trust.figures.interval import exact
 

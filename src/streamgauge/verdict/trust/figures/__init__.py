@@ -14,8 +14,7 @@ from streamgauge.result.model.pressure import LagSection, RecoveryScore
 from streamgauge.result.model.throughput import StepResult, ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
-from streamgauge.verdict.checks.machine import FELL_BEHIND
-from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.evidence import ARRIVING, Evidence
 from streamgauge.verdict.trust import place, starvation, unbounded
 from streamgauge.verdict.trust.causes import LIMITED_RATES, LIMITING, SLOWED_LOAD, STARVED_CONSUMERS, Taken, taken
 from streamgauge.verdict.trust.figures import connected, counts, latencies, pressure, recovered
@@ -78,7 +77,7 @@ def _causes(run: Evidence, taken: Sequence[tuple[Check, Taken]]) -> list[tuple[C
     """What failing checks take, with what they take besides in such a run."""
     more: list[tuple[Check, Taken]] = []
     for check, _ in taken:
-        if check.name == "worker_cpu" and (share := run.received_share) is not None and share < FELL_BEHIND:
+        if check.name == "worker_cpu" and (share := run.received_share) is not None and share < ARRIVING:
             more.append((check, STARVED_CONSUMERS))
         if check.name == "cpu_quota" and not run.has_schedule:
             more.append((check, LIMITED_RATES))

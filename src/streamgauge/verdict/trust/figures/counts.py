@@ -8,8 +8,7 @@ from streamgauge.domain.text.numbers import whole
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.throughput import StepResult, ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.verdict.checks.machine import FELL_BEHIND
-from streamgauge.verdict.evidence import Evidence, arrived
+from streamgauge.verdict.evidence import ARRIVING, Evidence, arrived
 from streamgauge.verdict.trust import limits, unbounded
 from streamgauge.verdict.trust.figures.interval import StepFigure, at_least, disbelieved, exact
 
@@ -47,7 +46,7 @@ def of_steps(run: Evidence, steps: Sequence[StepResult], delivery: DeliverySecti
             if (value := getattr(step, f"{name}_per_second")) is None:
                 continue
             count = came.get(name)
-            is_complete = row is not None and count is not None and count >= FELL_BEHIND * row["due"]
+            is_complete = row is not None and count is not None and count >= ARRIVING * row["due"]
             added = unknown * NS_PER_SECOND / row["duration_ns"] if name != "received" and row else 0.0
             follows = run.follows_answers and not is_complete
             figure = at_least(value, _FOLLOWS) if follows else _rate(value, added, unknown)
