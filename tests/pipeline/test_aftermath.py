@@ -145,10 +145,11 @@ def test_of_several_messages_of_a_bin_the_soonest_counts_for_those_of_later_bins
 @st.composite
 def cells(draw: st.DrawFn) -> tuple[Int64s, ...]:
     """Bins with few delays of each size, so that they meet, and what `delays` is given of the cells in them."""
-    count, small = draw(st.integers(0, 12)), st.integers(0, 6)
-    of_bins = [draw(st.lists(small, min_size=count, max_size=count)) for _ in range(3)]
-    where = sorted(draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, 2))))) if count else []
-    slower_by = [draw(small | st.just(NEVER_NS)) for _ in where]
+    random, count = np.random.default_rng(draw(st.integers(0, 1 << 32))), draw(st.integers(0, 40))
+    # Delays go on for some bins, and then for none.
+    of_bins = [random.integers(0, most, count).tolist() for most in (20, 30, 5)]
+    where = [(at, lane) for at in range(count) for lane in range(3) if random.random() < 0.6]
+    slower_by = [NEVER_NS if random.random() < 0.2 else int(random.integers(0, 20)) for _ in where]
     return (*(numbers(*each) for each in of_bins), *(numbers(*(cell[part] for cell in where)) for part in (0, 1)),
             numbers(*slower_by))  # fmt: skip
 

@@ -16,7 +16,15 @@ from streamgauge.pipeline.metrics.aggregates.buckets import (
     width_class,
     width_exponent,
 )
-from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Value, histogram, packed
+from streamgauge.pipeline.metrics.aggregates.histogram import (
+    NOTHING_ADDED,
+    By,
+    Counts,
+    Value,
+    histogram,
+    packed,
+    widths_of,
+)
 from streamgauge.pipeline.read.silver import tick, ticks
 
 pytestmark = pytest.mark.spark
@@ -86,3 +94,21 @@ def test_histograms_are_packed_and_unpacked_without_loss(spark: SparkSession) ->
         assert {part: each.total for part, each in parts.items()} == dict(
             zip(*(part.tolist() for part in np.unique(at[measured] % 7, return_counts=True)), strict=True)
         )
+
+
+def test_widths_are_those_of_each_message_and_of_exact_values_nothing(spark: SparkSession) -> None:
+    """Of messages of the measure phase that are in some part."""
+    values = [5, 900, 900, 70_000, 8]
+    frame = spark.createDataFrame(
+        pa.table({"value": values, "selected": [3, 3, 3, 5, 2], "part": pa.array([1, 1, 2, None, 1], pa.int64())})
+    )
+    metrics = {
+        "schedule_delay": Value("value", "part", width=NOTHING_ADDED),
+        "ack_service": Value("value + 1", "part", width="if(value = 5, null, value * 10)"),
+    }
+    found = widths_of([histogram(frame, metrics).toArrow()], exact={"schedule_delay"})
+    exact, told = found["schedule_delay"], found["ack_service"]
+    assert exact.bucket.tolist() == bucket_of(np.array([5, 900])).tolist()
+    assert (exact.width.tolist(), exact.count.tolist()) == ([0, 0], [1, 2])
+    assert told.bucket.tolist() == bucket_of(np.array([6, 901])).tolist()
+    assert (told.width.tolist(), told.count.tolist()) == ([UNKNOWN, int(classes_of(np.array([9000]))[0])], [1, 2])
