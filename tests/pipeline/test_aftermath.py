@@ -147,11 +147,10 @@ def cells(draw: st.DrawFn) -> tuple[Int64s, ...]:
     """Bins with few delays of each size, so that they meet, and what `delays` is given of the cells in them."""
     random, count = np.random.default_rng(draw(st.integers(0, 1 << 32))), draw(st.integers(0, 40))
     # Delays go on for some bins, and then for none.
-    of_bins = [random.integers(0, most, count).tolist() for most in (20, 30, 5)]
-    where = [(at, lane) for at in range(count) for lane in range(3) if random.random() < 0.6]
-    slower_by = [NEVER_NS if random.random() < 0.2 else int(random.integers(0, 20)) for _ in where]
-    return (*(numbers(*each) for each in of_bins), *(numbers(*(cell[part] for cell in where)) for part in (0, 1)),
-            numbers(*slower_by))  # fmt: skip
+    own, in_flight, usually = (random.integers(0, most, count) for most in (20, 30, 5))
+    where = np.flatnonzero(random.random(count * 3) < 0.6)
+    slower_by = np.where(random.random(len(where)) < 0.2, NEVER_NS, random.integers(0, 20, len(where)))
+    return own, in_flight, usually, where // 3, where % 3, slower_by
 
 
 def one_by_one(

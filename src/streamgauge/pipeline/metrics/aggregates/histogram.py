@@ -83,7 +83,7 @@ def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     exponents += [f"{width_exponent(name)} as {name}_exponent" for name in widths]
     indices = [f"{bucket(name, f'{name}_exponent')} + 1 as {name}_bucket" for name in values]
     indices += [f"{width_class(name, f'{name}_exponent')} as {name}_class" for name in widths]
-    keys = [key for name, value in values.items() for key in _keys(name, widened=value.is_widened)]
+    keys = [key for name, value in values.items() for key in _keys(name, value)]
     return (
         rows.selectExpr(*given)
         .selectExpr("*", *exponents)
@@ -95,25 +95,29 @@ def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     )
 
 
-def _keys(metric: str, *, widened: bool) -> Iterator[str]:
+def _keys(metric: str, value: Value) -> Iterator[str]:
     """SQL for each key of one value, null where it is not counted so."""
     is_measured = f"({metric}_at & 1L) = 1L"
     yield _key(metric, By.TICK, f"{metric}_at")
     yield f"if({is_measured}, {_key(metric, By.PART, f'{metric}_part')}, null)"
-    if widened:
+    if value.is_widened:
         key = _key(metric, By.PART, f"{_OF_WIDTHS}L", f"{metric}_width_class")
         yield f"if({is_measured} and {metric}_part is not null, {key}, null)"
 
 
 def _key(metric: str, by: By, at: str, width: str = "0L") -> str:
-    head = METRIC_NUMBERS[metric] << 1 | by
-    return f"({head}L << {AT_BITS} | {at}) << {BUCKET_BITS + WIDTH_BITS} | {metric}_bucket << {WIDTH_BITS} | {width}"
+    head = f"({_head(metric, by)}L << {AT_BITS} | {at})"
+    return f"{head} << {BUCKET_BITS + WIDTH_BITS} | {metric}_bucket << {WIDTH_BITS} | {width}"
+
+
+def _head(metric: str, by: By) -> int:
+    """What keys of a metric begin with."""
+    return METRIC_NUMBERS[metric] << 1 | by
 
 
 def packed(metric: str, by: By, at: Int64s, buckets: Int64s) -> Int64s:
     """The keys that `histogram` would give to values of one metric, in numpy."""
-    head = METRIC_NUMBERS[metric] << 1 | by
-    return ((head << AT_BITS) + at << BUCKET_BITS) + buckets + 1 << WIDTH_BITS
+    return ((_head(metric, by) << AT_BITS) + at << BUCKET_BITS) + buckets + 1 << WIDTH_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ class Counts:
 
     def metric_by(self, metric: str, by: By) -> "Counts":
         """The counts of one metric, by window or by part."""
-        wanted = METRIC_NUMBERS[metric] << 1 | by
+        wanted = _head(metric, by)
         packed = self.metric << 1 | self.by
         return self.where(slice(*np.searchsorted(packed, [wanted, wanted + 1])))
 
@@ -178,7 +182,7 @@ class Histograms:
         return self.delivered, self.censored
 
 
-def widths_of(given: Sequence[pa.Table | None], exact: Collection[str] = ()) -> dict[str, Widths]:
+def widths_of(given: Sequence[pa.Table | None], exact: Collection[str]) -> dict[str, Widths]:
     """Of each metric the messages of the measure phase, by how long they took and how wide they are.
 
     To the `exact` ones the instrument adds nothing.
@@ -186,8 +190,8 @@ def widths_of(given: Sequence[pa.Table | None], exact: Collection[str] = ()) -> 
     keys, counts = _columns(given)
     heads = keys >> (BUCKET_BITS + WIDTH_BITS)
     found = {}
-    for name, number in METRIC_NUMBERS.items():
-        part = number << 1 | By.PART
+    for name in METRIC_NUMBERS:
+        part = _head(name, By.PART)
         chosen = heads >> AT_BITS == part if name in exact else heads == (part << AT_BITS) + _OF_WIDTHS
         pieces = Buckets.merged(keys[chosen] & (1 << BUCKET_BITS + WIDTH_BITS) - 1, counts[chosen])
         bucket_and_width = pieces.index
