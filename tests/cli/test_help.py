@@ -9,7 +9,6 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
-from streamgauge.pipeline.spark.settings import SMALL_ROWS
 
 TREE = dict(commands())
 COMMANDS = [name for name, command in TREE.items() if not isinstance(command, TyperGroup)]
@@ -63,11 +62,3 @@ def test_commands_fit_on_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in names:
         (at,) = [at for at, line in enumerate(lines) if re.match(rf"│ {name} ", line)]
         assert not re.match(r"│ {5}", lines[at + 1]), name
-
-
-@pytest.mark.parametrize("name", ["streamgauge run", "streamgauge doctor"])
-def test_help_says_up_to_which_size_analyses_use_an_archive(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the session decides it."""
-    text = " ".join(word for line in lines_of(name, monkeypatch) for word in line.split() if word != "│")
-
-    assert f"analyses of up to {SMALL_ROWS // 10**6} million rows" in text

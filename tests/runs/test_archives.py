@@ -89,6 +89,7 @@ import os, sys
 from pathlib import Path
 from streamgauge.cluster import embedded
 from streamgauge.pipeline.spark import session
+from streamgauge.pipeline.spark.settings import SMALL_ROWS, sizing
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.runs import archives
 
@@ -96,7 +97,11 @@ for module in (embedded, session, archives):
     module.archive_folder = lambda: Path(sys.argv[1])
 java = find_java(os.environ)
 made = archives.make(java, print)
-print(made, *(each.path for each in (embedded.archive_of_broker(java), session.archive_of_analysis(java))), sep="\\n")
+of_analysis = session.archive_of_analysis(java).path
+print(made, embedded.archive_of_broker(java).path, of_analysis, sep="\\n")
+with session.SESSIONS.session(sizing(SMALL_ROWS + 1, 2), None, Path(sys.argv[2])) as spark:
+    pid = spark._jvm.java.lang.ProcessHandle.current().pid()
+    print(str(of_analysis) in Path(f"/proc/{pid}/maps").read_text())
 """
 """With the jars of the user's cache, in a process of its own: the suite's session is in use."""
 
@@ -104,14 +109,17 @@ print(made, *(each.path for each in (embedded.archive_of_broker(java), session.a
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", TRAINING, str(tmp_path)]
+    """Large analyses, too, though a small one wrote the archive."""
+    folder = tmp_path / "archives"
+    command = [sys.executable, "-c", TRAINING, str(folder), str(tmp_path / "spark.log")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
     assert done.returncode == 0, done.stderr
-    told, made, *paths = done.stdout.splitlines()
+    told, made, *paths, is_mapped_by_a_large_one = done.stdout.splitlines()
     assert "creating Java class data sharing archives" in told
     assert made == "True"
     for path in map(Path, paths):
-        assert path.parent == tmp_path
+        assert path.parent == folder
         assert path.stat().st_size > 20_000_000
     assert len(paths) == 2
+    assert is_mapped_by_a_large_one == "True"
