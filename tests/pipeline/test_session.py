@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,8 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.spark.session import SESSIONS, Sessions, WornOutError
-from streamgauge.pipeline.spark.settings import FEW_ROWS, SMALL_ROWS, Sizing, settings, sizing
+from streamgauge.pipeline.spark.settings import DIRECTIVES, FEW_ROWS, SMALL_ROWS, Sizing, settings, sizing
+from streamgauge.processes.jvm.spark import class_path, spark_home
 from streamgauge.processes.scratch import ANALYSIS
 from streamgauge.record.parts import write_parquet
 
@@ -36,6 +39,20 @@ def test_small_runs_start_quickly_and_large_ones_stay_within_their_memory() -> N
     assert {"-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"} <= set(small.java_options)
     assert "-XX:TieredStopAtLevel=1" not in large.java_options
     assert (large.heap, large.shuffle_partitions, sizing(0, 1).cores) == ("2g", 10, 2)
+
+
+def test_what_a_large_analysis_compiles_is_named_as_spark_names_it() -> None:
+    """A class that another version of Spark calls otherwise would be left out, or compiled, without a word."""
+    # Java's own are in no jar, and a stage is compiled to a class that is not there before.
+    elsewhere = ("java/", "jdk/", "sun/", "org/apache/spark/sql/catalyst/expressions/GeneratedClass")
+    shipped = {
+        name for jar in class_path(spark_home()) if jar.suffix == ".jar" for name in zipfile.ZipFile(jar).namelist()
+    }
+    patterns = re.findall(r'"([^"]+)\*\.\*"', DIRECTIVES.read_text(encoding="utf-8"))
+    named = [each for each in patterns if not each.startswith(elsewhere)]
+
+    assert len(named) > 35
+    assert [each for each in named if not any(name.startswith(each) for name in shipped)] == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,12 @@ _CODE_CACHE: Final = "-XX:ReservedCodeCacheSize=240m"
 """As a JVM has that compiles in tiers. With one tier it has 48 MB, which some analyses fill: it then forgets code, and
 compiles it again, as long as the session lasts."""
 SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _CODE_CACHE, *COMPILED)
+DIRECTIVES: Final = Path(__file__).with_name("compiler.json")
+"""What the optimizing compiler compiles. Of its own choice it takes a quarter of the CPU, most of it for code that rows
+do not pass through."""
+LARGE: Final = (
+    "-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions", f"-XX:CompilerDirectivesFile={DIRECTIVES}", *COMPILED,
+)  # fmt: skip
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 FEW_ROWS = 500_000
 """Up to so many rows there is one shuffle partition: a second task takes longer to begin than it saves."""
@@ -49,6 +55,8 @@ COMMON: Mapping[str, str] = MappingProxyType(
         # An analysis has some 140 generated classes. Of its own choice Spark keeps 100, and compiles all of them again
         # for the next run that the same session analyses.
         "spark.sql.codegen.cache.maxEntries": "1000",
+        # Of its own choice Spark writes a file for each of few partitions: hundreds in a stage, to be put together.
+        "spark.shuffle.sort.bypassMergeThreshold": "1",
         # A damaged page would otherwise be read as other numbers.
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.sql.autoBroadcastJoinThreshold": "32m",
@@ -81,7 +89,7 @@ def sizing(rows: int, processors: int) -> Sizing:
     if rows <= SMALL_ROWS:
         return Sizing(cores, "1g", 1 if 0 < rows <= FEW_ROWS else 2, SMALL, 2)
     partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
-    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC", *COMPILED), 2)
+    return Sizing(cores, "2g", partitions, LARGE, 2)
 
 
 def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
