@@ -58,18 +58,18 @@ def main() -> None:
         asked = rounds_for(math.log(MORE), deviation)
         print(f"{alike[0].metric} of {len(whole)} rounds of runs that are alike: median {median:.2f}, ", end="")
         print(f"deviation of the ratios of rounds {deviation:.1%}.\n")
-        _print("alike", _cases(alike, ROUNDS))
+        _print("alike", partial(_cases, alike, ROUNDS))
         rng = np.random.default_rng(1)
-        _print("alike, drawn from these rounds", _drawn(whole, ROUNDS, 1.0, rng))
+        _print("alike, drawn from these rounds", partial(_drawn, whole, ROUNDS, 1.0, rng))
         if asked is None:
             raise SystemExit(f"runs deviate too much to find {MORE - 1:.0%} with any number of rounds")
-        _print(f"{MORE - 1:.0%} more, {asked} rounds, drawn from these", _drawn(whole, asked, MORE, rng))
+        _print(f"{MORE - 1:.0%} more, {asked} rounds, drawn from these", partial(_drawn, whole, asked, MORE, rng))
         longer_ms = round(LINGER_MS + (MORE - 1) * median, 1)
         of_linger = partial(_of_linger, longer_ms)
         if slower := _carried_out(place / f"slower-{longer_ms}", of_linger, asked, chosen.slower, until_ns):
             found = [each for record in slower for each in _rounds(record)]
             planted = statistics.median(other / one for one, other in found)
-            _print(f"linger {longer_ms} instead of {LINGER_MS:g} ms, {asked} rounds", _cases(slower, asked))
+            _print(f"linger {longer_ms} instead of {LINGER_MS:g} ms, {asked} rounds", partial(_cases, slower, asked))
             print(f"\nThe slower variant took {planted:.2f} times as long, median of {len(found)} rounds.")
 
 
@@ -139,11 +139,13 @@ def _compared(one: Variant, other: Variant) -> Comparison:
     return compared([(one, other)], "interleaved")[0]
 
 
-def _print(what: str, found: Sequence[Comparison]) -> None:
-    told = [each.verdict for each in found]
+def _print(what: str, find: Callable[[], Sequence[Comparison]]) -> None:
+    # Ranks of many rounds take minutes: what is being looked for is told before.
+    print(f"- {what}: ", end="", flush=True)
+    told = [each.verdict for each in find()]
     judged = len(told) - told.count("no_verdict")
     shown = told.count("higher") + told.count("lower")
-    print(f"- {what}: of {len(told):,} experiments {judged:,} have a verdict; {shown:,} show a difference", end="")
+    print(f"of {len(told):,} experiments {judged:,} have a verdict; {shown:,} show a difference", end="")
     print(f" ({shown / judged:.1%})." if judged else ".", flush=True)
 
 
