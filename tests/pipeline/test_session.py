@@ -45,9 +45,11 @@ def test_what_a_large_analysis_compiles_is_named_as_spark_names_it() -> None:
     """A class that another version of Spark calls otherwise would be left out, or compiled, without a word."""
     # Java's own are in no jar, and a stage is compiled to a class that is not there before.
     elsewhere = ("java/", "jdk/", "sun/", "org/apache/spark/sql/catalyst/expressions/GeneratedClass")
-    shipped = {
-        name for jar in class_path(spark_home()) if jar.suffix == ".jar" for name in zipfile.ZipFile(jar).namelist()
-    }
+    shipped = set[str]()
+    for jar in class_path(spark_home()):
+        if jar.suffix == ".jar":
+            with zipfile.ZipFile(jar) as classes:
+                shipped.update(classes.namelist())
     patterns = re.findall(r'"([^"]+)\*\.\*"', DIRECTIVES.read_text(encoding="utf-8"))
     named = [each for each in patterns if not each.startswith(elsewhere)]
 
