@@ -219,6 +219,9 @@ def test_progress_tells_each_run_twice_and_the_time_that_is_left(made: Made) -> 
         (2, 4, "under_way"),
     ]
     assert made.steps[0].left_seconds > made.steps[2].left_seconds > made.steps[-1].left_seconds == 0
+    begun = [step for step in made.steps if step.run.outcome == "under_way"]
+    assert begun[-1].number == 4
+    assert begun[-1].left_seconds > 0
     last = made.steps[-1].record
     assert last == ended.record.model_copy(update={"ending": None, "spent_seconds": last.spent_seconds})
 

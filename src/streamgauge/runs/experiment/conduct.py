@@ -192,9 +192,6 @@ class _Conducting:
 
     def _tell(self, run: RecordedRun) -> None:
         left = list(remaining(self._plan, self._record.runs, again=self._record.again))
-        if run.outcome == "under_way":
-            # It is one of those that are left.
-            left = left[1:]
         number = self._plan.index(PlannedRun(run.round, run.variant)) + 1
         self._view.step(ExperimentStep(number, len(self._plan), run, self._record, self._seconds(left)))
 

@@ -23,6 +23,7 @@ class ExperimentStep:
     run: RecordedRun
     record: ExperimentRecord
     left_seconds: float
+    """Of all runs that are still to be done; of one that is about to begin, too."""
 
 
 @dataclass(frozen=True, slots=True)
