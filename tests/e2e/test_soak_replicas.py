@@ -97,6 +97,36 @@ def test_a_scenario_that_breaks_a_cluster_keeps_what_it_promises(name: str, call
     assert (delivery.truncated or 0) >= (delivery.lost or 0)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("_own_state")
+def test_controllers_apart_from_the_brokers_die_and_producers_go_on(call: Call, tmp_path: Path) -> None:
+    """One by its role and one by its name: another one leads, and no partition gets another leader."""
+    kills = ("at: 2s, target: active-controller", "at: 9s, target: controller-1")
+    faults = ", ".join(f"{{kind: kill, for: 4s, {each}}}" for each in kills)
+    settings = [*SHORT, "phases.measure=16s", "load.rate=500", "topic.replication=2", f"faults=[{faults}]"]
+    settings += ["cluster.brokers=2", "cluster.controllers=3"]
+
+    said = call(
+        "run", "baseline", *(word for each in settings for word in ("--set", each)), "--out", str(tmp_path), "--quiet"
+    )
+
+    assert said.code == 0, said
+    (run,) = tmp_path.iterdir()
+    result = parse_result(RunFolder(run).result.read_bytes())
+    assert_faults(result, 2)
+    first, second = (each for each in result.faults or [] if each.action == "begin")
+    assert first.target in {"controller-1", "controller-2", "controller-3"}
+    assert (first.detail, second.target) == ("active-controller", "controller-1")
+    replication, delivery = result.replication, result.delivery
+    assert replication
+    assert (replication.controller_changes or 0) >= 1
+    assert replication.leader_changes == 0
+    assert delivery.sent
+    assert delivery.acked == delivery.sent
+    assert (delivery.lost, delivery.undelivered, delivery.truncated) == (0, 0, 0)
+
+
 def assert_faults(result: Result, asked: int) -> None:
     """Each was carried out, and none of them had an error."""
     done = result.faults or []
