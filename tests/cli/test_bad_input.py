@@ -731,6 +731,22 @@ def test_a_dry_run_tells_the_faults_one_by_one(call: Call) -> None:
     assert [f"# Fault: {each}" for each in told["faults"]] == lines
 
 
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--bootstrap", "nowhere:9"], "faults.0.target: is done to the cluster"),
+        (["--keep-broker"], "--keep-broker: the scenario has faults of its cluster"),
+    ],
+)
+def test_a_dry_run_refuses_faults_that_a_run_refuses(call: Call, arguments: list[str], wrong: str) -> None:
+    command = ["run", "baseline", "--set", "faults=[{kind: kill, target: broker, at: 1s, for: 1s}]", *arguments]
+
+    message = refused(call, *command)
+
+    holds(message, (wrong,))
+    assert refused(call, *command, "--dry-run") == message
+
+
 def test_a_dry_run_tells_of_a_cluster(call: Call) -> None:
     replicated = ("--set", "topic.replication=3", "--set", "cluster.controllers=1")
     told = json.loads(call("run", "baseline", *replicated, "--dry-run", "--json").out)

@@ -160,7 +160,10 @@ def test_a_topic_has_the_brokers_that_it_was_assigned(three: EmbeddedCluster) ->
 
 
 def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> None:
-    """A leader moves, its broker is restarted in order, another leader is killed: by role, and each as Kafka tells."""
+    """A leader moves, its broker is restarted in order, another leader is killed: by role, and each as Kafka tells.
+
+    Last, all of them are restarted, one after the other.
+    """
     cluster = Cluster(three.bootstrap, {})
     cluster.create_topic("led", 1, 3, {"min.insync.replicas": 2})
     # A controller that was killed is followed by another one some seconds later, and brokers look for it then.
@@ -172,6 +175,7 @@ def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> Non
         {"kind": "restart", "when": {"sent": 1}, "target": "active-controller"},
         {"kind": "kill", "when": {"sent": 2}, "for": "100ms", "target": "leader-of:0"},
         {"kind": "elect-preferred", "when": {"sent": 3}, "target": "led/0"},
+        {"kind": "rolling-restart", "when": {"sent": 4}, "target": "brokers", "between": "0s"},
     )
     targets = [target_of_broker(each, board, 10 + each.number) for each in three.nodes]
     targets += targets_of_leadership(faults, led, 3)
@@ -203,11 +207,19 @@ def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> Non
     until(settled)
     sent[0] = 3
     until(lambda: done(8))
+    preferred = led.partitions()[0]
+    sent[0] = 4
+    until(lambda: done(14), 300)
+    until(settled)
     injector.release()
     three.check_all()
 
-    assert [row.error for row in rows] == [None] * 8
-    assert led.partitions()[0].leader == led.partitions()[0].replicas[0] != before.leader
+    assert [row.error for row in rows] == [None] * 14
+    assert preferred.leader == preferred.replicas[0] != before.leader
+    rolled = [(row.kind, row.target.partition(".")[0], row.action) for row in rows[8:]]
+    assert rolled == [
+        ("rolling-restart", f"broker-{number}", action) for number in (1, 2, 3) for action in ("begin", "end")
+    ]
     assert set(led.partitions()[0].replicas) == set(before.replicas)
     hit = {(row.kind, row.target.partition(".")[0], row.detail) for row in rows if row.detail}
     assert hit == {

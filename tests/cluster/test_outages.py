@@ -91,6 +91,9 @@ def notes() -> list[Path]:
 def test_it_is_known_by_its_address(stands: StandingBroker) -> None:
     assert (stands.number, stands.is_broker, stands.has_ended) == (1, True, False)
     assert standing("127.0.0.1:2") == []
+    for same in ("localhost:1", "LOCALHOST:1", "[::1]:1", "elsewhere:1,localhost:1"):
+        assert [each.pid for each in standing(same)] == [stands.pid]
+    assert standing("elsewhere:1") == []
 
 
 def test_its_name_in_a_run_has_the_number_that_kafka_knows(stands: StandingBroker) -> None:

@@ -66,6 +66,15 @@ def test_an_orphan_is_what_nobody_looks_after(process: ProcessId, owner: Process
     assert found == ([each] if orphaned else [])
 
 
+def test_a_broker_that_is_to_start_again_has_its_ports_meanwhile(brokers: Path) -> None:
+    """Another cluster that starts while a fault keeps it down would else listen there."""
+    down = entry(NOBODY, ME).model_copy(update={"ports": (30_001, 30_002)})
+    registry.register(down)
+
+    assert registry.listing() == []
+    assert registry.reserved_ports() == {30_001, 30_002}
+
+
 @pytest.fixture
 def brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a registry that is empty."""

@@ -185,6 +185,14 @@ def test_links_that_have_no_proxies_cannot_be_cut(more: dict[str, Any], wrong: s
     assert str(caught.value).startswith(wrong)
 
 
+def test_brokers_that_stay_are_not_harmed() -> None:
+    """Whoever is killed undoes nothing, and nobody would come after him; workers end with the run."""
+    with pytest.raises(BadInput, match="--keep-broker: the scenario has faults of its cluster, and nobody would undo"):
+        prepared([PAUSED], keep_broker=True)
+
+    assert prepared([KILLED], keep_broker=True).cluster.keep_broker
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [

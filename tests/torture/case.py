@@ -320,7 +320,10 @@ class Case:
             Scratch(ANALYSIS).close()
         self.faults += [f"left behind: {path}" for path in (self.root / "tmp").rglob("*") if path.is_file()]
         self.faults += [f"left behind: {path}" for path in self.out.glob("*/broker")]
-        self.faults += [f"left behind: {path}" for path in (self.root / "state").rglob("*.json")]
+        # Of brokers nothing is left at all: no entry, no claim, no outage, and no file that was to become one of them.
+        self.faults += [f"left behind: {path}" for path in self.root.glob("state/**/brokers/*")]
+        with Path("/proc/self/mounts").open(encoding="utf-8") as mounts:
+            self.faults += [f"left behind: mount {line.split()[1]}" for line in mounts if f" {self.root}" in line]
         runs = {str(path) for path in self.out.iterdir()}
         for file in memory_folder().glob("streamgauge-cells-*"):
             with contextlib.suppress(OSError):

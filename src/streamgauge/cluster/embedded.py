@@ -291,8 +291,7 @@ def _attempt(start: _Start) -> EmbeddedCluster:
 
 def _ports(count: int, more: Sequence[str]) -> Mapping[int, Ports]:
     """Ports of so many nodes, by their numbers, that are free now and that no other node of ours may want again."""
-    reserved = {port for entry in registry.listing() for port in entry.ports}
-    free = iter(free_ports((2 + len(more)) * count, reserved))
+    free = iter(free_ports((2 + len(more)) * count, registry.reserved_ports()))
     return {
         number: Ports(next(free), next(free), {name: next(free) for name in more}) for number in range(1, count + 1)
     }

@@ -148,6 +148,11 @@ def listing() -> list[Entry]:
     return sorted((entry for entry in _entries() if _runs(entry)), key=lambda entry: entry.name)
 
 
+def reserved_ports() -> set[int]:
+    """The ports of all brokers that are remembered: one that a fault has ended is to listen there again."""
+    return {port for entry in _entries() for port in entry.ports}
+
+
 def sweep() -> list[Entry]:
     """End every broker that nobody looks after, and clear away what it leaves; returns their entries.
 

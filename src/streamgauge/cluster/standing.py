@@ -18,6 +18,7 @@ from streamgauge.cluster.registry import Entry
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.identity import identify, is_alive
 from streamgauge.processes.jvm.properties import properties_in
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
@@ -152,7 +153,7 @@ def standing(bootstrap: str) -> list[StandingBroker]:
     What was left of the faults of others is undone before.
     """
     outages.undo()
-    addresses = set(bootstrap.split(","))
+    addresses = set(map(_as_started, bootstrap.split(",")))
     running = [entry for entry in registry.listing() if entry.owner is None]
     found = next((entry for entry in running if entry.bootstrap in addresses), None)
     if found is None:
@@ -161,6 +162,12 @@ def standing(bootstrap: str) -> list[StandingBroker]:
     with contextlib.suppress(psutil.Error, OSError, LookupError, ValueError):
         return [StandingBroker(each) for each in mine]
     return []
+
+
+def _as_started(address: str) -> str:
+    """An address with this machine as what we start names it; others as they are."""
+    host, _, port = address.rpartition(":")
+    return f"{LOOPBACK}:{port}" if host.lower() in {"localhost", "[::1]"} else address
 
 
 def _command_of(pid: int) -> tuple[str, ...]:

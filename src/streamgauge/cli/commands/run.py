@@ -162,7 +162,9 @@ def run(
     request = request_of(scenario, options)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
+        from streamgauge.runs.conduct.prepare import check_cluster
 
+        check_cluster(request)
         typer.echo(forecast(request, notes, as_json=as_json))
         return
     display = display_of(request.target_per_second, quiet=quiet)

@@ -58,16 +58,7 @@ def prepare_run(request: Request) -> Prepared:
     """
     check_trust(request.scenario, request.trust)
     request = replace(request, scenario=_adopted(request))
-    _check_faults(request.scenario, request.bootstrap)
-    plan = cluster_plan(request.scenario)
-    if request.broker:
-        _check_shared(request.scenario, plan, request.broker.plan)
-    if plan.passing and request.keep_broker:
-        what = "a log directory of its brokers ends with the run, as the scenario has faults of single directories"
-        raise BadInput.single("--keep-broker", what, "Leave it out")
-    if plan.links and request.keep_broker:
-        what = "the links of its brokers end with the run, as the scenario has faults of the network"
-        raise BadInput.single("--keep-broker", what, "Leave it out")
+    plan = check_cluster(request)
     used = request.broker.plan if request.broker else plan
     given = {
         "scenario": document(request.scenario),
@@ -94,6 +85,35 @@ def prepare_run(request: Request) -> Prepared:
         command=request.command,
         hide=partial(without_secrets, given=given),
     )
+
+
+def check_cluster(request: Request) -> ClusterPlan:
+    """The embedded cluster that a run asks for.
+
+    Raises BadInput for faults that cannot be done to the cluster of the run, and for one that is not as it asks.
+    """
+    _check_faults(request.scenario, request.bootstrap)
+    plan = cluster_plan(request.scenario)
+    if request.broker:
+        _check_shared(request.scenario, plan, request.broker.plan)
+    if request.keep_broker:
+        _check_kept(request.scenario, plan)
+    return plan
+
+
+def _check_kept(scenario: Scenario, plan: ClusterPlan) -> None:
+    """Brokers that stay are to be whole when the run is over, also where it was killed."""
+    mend = "Leave it out"
+    if plan.passing:
+        what = "a log directory of its brokers ends with the run, as the scenario has faults of single directories"
+    elif plan.links:
+        what = "the links of its brokers end with the run, as the scenario has faults of the network"
+    elif scenario.harms_cluster:
+        what = "the scenario has faults of its cluster, and nobody would undo them if the run were killed"
+        mend += ", or start the cluster with `streamgauge broker start` and name it with --bootstrap"
+    else:
+        return
+    raise BadInput.single("--keep-broker", what, mend)
 
 
 def cluster_plan(scenario: Scenario) -> ClusterPlan:
