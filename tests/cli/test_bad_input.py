@@ -736,9 +736,11 @@ def test_a_dry_run_tells_the_faults_one_by_one(call: Call) -> None:
     [
         (["--bootstrap", "nowhere:9"], "faults.0.target: is done to the cluster"),
         (["--keep-broker"], "--keep-broker: the scenario has faults of its cluster"),
+        (["--out", "a,b"], "Kafka does not support commas in data paths"),
+        (["--metrics-names", "foo"], "--metrics-names foo: no tool whose names metrics can have"),
     ],
 )
-def test_a_dry_run_refuses_faults_that_a_run_refuses(call: Call, arguments: list[str], wrong: str) -> None:
+def test_a_dry_run_refuses_what_a_run_refuses(call: Call, arguments: list[str], wrong: str) -> None:
     command = ["run", "baseline", "--set", "faults=[{kind: kill, target: broker, at: 1s, for: 1s}]", *arguments]
 
     message = refused(call, *command)

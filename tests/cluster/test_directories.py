@@ -51,12 +51,12 @@ def partitions_in(directory: Path) -> list[int]:
 
 def acknowledged(cluster: EmbeddedCluster, partition: int, seconds: float = 30) -> bool:
     """Whether a message of a client of its own is acknowledged in time."""
-    errors: list[object] = []
+    done: list[bool] = []
     timeout = {"message.timeout.ms": int(seconds * 1000), "log_level": 0}
     producer = ck.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", **timeout})
-    producer.produce(TOPIC, bytes(2000), partition=partition, on_delivery=lambda error, _: errors.append(error))
+    producer.produce(TOPIC, bytes(2000), partition=partition, on_delivery=lambda error, _: done.append(error is None))
     producer.flush(seconds + 5)
-    return errors == [None]
+    return done == [True]
 
 
 def has_first(cluster: EmbeddedCluster, partition: int, seconds: float) -> bool:

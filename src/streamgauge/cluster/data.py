@@ -13,11 +13,17 @@ ROOM_BYTES: Final = 64_000_000
 second), which Kafka removes from the disk a minute after their topic was deleted; and some room for logs."""
 
 
+def check_name(folder: Path) -> None:
+    """Return if data of a broker can be in this folder by its name; otherwise raise BadInput."""
+    if "," in str(folder.absolute()):
+        what = "Kafka does not support commas in data paths"
+        raise BadInput.single(f"data folder {folder}", what, "Name a folder without one")
+
+
 def check_data(data: Path) -> None:
     """Return if a broker can use the folder; otherwise raise BadInput that says why not."""
+    check_name(data)
     where = f"data folder {data}"
-    if "," in str(data.absolute()):
-        raise BadInput.single(where, "Kafka does not support commas in data paths", "Name a folder without one")
     if data.exists() and not data.is_dir():
         raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
     user = next((each for each in registry.listing() if data.resolve() in {each.data, each.cluster}), None)

@@ -160,6 +160,7 @@ def run(
             )
         )
     request = request_of(scenario, options)
+    metrics = metrics_of(request, metrics_address, metrics_port, metrics_names)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
         from streamgauge.runs.conduct.prepare import check_cluster
@@ -170,7 +171,6 @@ def run(
     display = display_of(request.target_per_second, quiet=quiet)
     for note in notes:
         display.say(note)
-    metrics = metrics_of(request, metrics_address, metrics_port, metrics_names)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
     ended = run_request(
         request,

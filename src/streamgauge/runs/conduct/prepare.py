@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from streamgauge.cluster.data import check_name, check_room
 from streamgauge.cluster.disks.mounts import why_not
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import Security, secrets_of
@@ -90,12 +91,16 @@ def prepare_run(request: Request) -> Prepared:
 def check_cluster(request: Request) -> ClusterPlan:
     """The embedded cluster that a run asks for.
 
-    Raises BadInput for faults that cannot be done to the cluster of the run, and for one that is not as it asks.
+    Raises BadInput for faults that cannot be done to the cluster of the run, for one that is not as it asks, and where
+    its data cannot be in the folder of runs.
     """
     _check_faults(request.scenario, request.bootstrap)
     plan = cluster_plan(request.scenario)
     if request.broker:
         _check_shared(request.scenario, plan, request.broker.plan)
+    elif not request.bootstrap:
+        check_name(request.out)
+        check_room(request.out, plan.brokers + plan.controllers)
     if request.keep_broker:
         _check_kept(request.scenario, plan)
     return plan
