@@ -78,10 +78,7 @@ def _let_live(outage: NotedOutage) -> None:
         _bring_to_an_end(outage.entry, outage.signal)
     if is_alive(process):
         os.kill(process.pid, signal.SIGCONT)
-    elif running := registry.brokers_in(outage.entry.data):
-        # Whoever started it again was killed before it was remembered.
-        registry.succeed(outage.entry, _as(outage.entry, running[0].pid))
-    elif Path(outage.command[-1]).exists():
+    elif adopted(outage.entry) is None and Path(outage.command[-1]).exists():
         again(outage.entry, outage.command)
 
 
@@ -97,6 +94,19 @@ def _bring_to_an_end(entry: Entry, number: int) -> None:
         if is_over(entry.process, GONE_SECONDS):
             return
     raise OSError(f"{entry.name} has not ended")
+
+
+def adopted(entry: Entry) -> Entry | None:
+    """The entry of a broker that somebody else has started again, remembered; None where nobody has.
+
+    Whoever did may have been killed before it was remembered. Raises BrokerError where that cannot be done.
+    """
+    running = registry.brokers_in(entry.data)
+    if not running:
+        return None
+    after = _as(entry, running[0].pid)
+    registry.succeed(entry, after)
+    return after
 
 
 def again(entry: Entry, command: tuple[str, ...]) -> Entry:

@@ -104,11 +104,14 @@ class StandingBroker:
             raise OSError(f"{self.name} could not be killed")
 
     def restart(self) -> None:
-        """Start it again after it has ended, with the same command; raises OSError where it lives."""
+        """Start it again after it has ended, with the same command; raises OSError where it lives.
+
+        What another run has left may have been undone meanwhile, so that it runs already.
+        """
         if not outages.is_over(self.entry.process, outages.GONE_SECONDS):
             raise OSError(f"{self.name} has not ended")
         noted = outages.note_of(self.entry)
-        self.entry = outages.again(self.entry, self._command)
+        self.entry = outages.adopted(self.entry) or outages.again(self.entry, self._command)
         self.is_down_on_purpose = False
         noted.unlink(missing_ok=True)
         self.noted = None
