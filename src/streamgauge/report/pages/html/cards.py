@@ -64,6 +64,6 @@ def _delivery_card(result: Result) -> Card:
 
 
 def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:
-    broken = [each.path for each in expectations if not each.passed]
-    small = f"failed: {', '.join(broken)}" if broken else "as the scenario states them"
-    return Card("Expectations", words.passed(expectations), small, "bad" if broken else "good")
+    failed = [each.path for each in expectations if not each.passed]
+    small = f"failed: {', '.join(failed)}" if failed else "as the scenario states them"
+    return Card("Expectations", words.passed(expectations), small, "bad" if failed else "good")
