@@ -239,6 +239,7 @@ def test_other_percentiles_may_be_asked_for(contents: Contents) -> None:
     assert "7.50 / 18.0" in runs_table([row], colour=False)
     assert {key: value for key, value in row.document().items() if key.startswith(("p", "max"))} == {
         "per_second": 10_000.0,
+        "passed": 2,
         "p99_9_ms": 7.5,
         "p99_9_trust": None,
         "p99_9_is_least": False,
