@@ -607,7 +607,7 @@ def test_too_few_runs_tell_nothing_of_an_expectation(made: Made, expect: str) ->
     assert "1 more" in ended.expected[0].sentence
 
 
-def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
+def test_a_failed_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
     made.losing, made.doubting = frozenset(range(0, 12, 2)), frozenset({1})
     ended = made.carry_out(repeat=6)
     assert outcomes(ended.record) == ["measured"] * 12
