@@ -22,7 +22,7 @@ test: PROFILE := steady
 test: check browser prometheus gnuplot fuse ## run all tests: `make check`, then every test except the soak tests
 	-$(BIN)/streamgauge doctor --prepare >/dev/null
 	$(BIN)/pytest -m "timing and not soak" tests/e2e
-	@# Most brokers live for seconds here. A JVM that compiles little takes a fifth less of all processor time for them.
+	@# Most brokers live for seconds here. A JVM that compiles little takes a fifth less of all CPU time for them.
 	JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 \
 		-m "(kafka or spark or e2e or prometheus or mock or slow) and not timing and not soak"
 

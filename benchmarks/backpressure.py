@@ -161,7 +161,7 @@ def _peak_lag(ran: Ran) -> float:
 
 
 def _sampler_share(bootstrap: str, every: str) -> float:
-    """Processor time of the lag sampler by time."""
+    """CPU time of the lag sampler by time."""
     with _run("baseline", bootstrap, "phases.measure=10s", f"lag.every={every}") as ran:
         measure = next(phase for phase in ran.facts.phases if phase.name == "measure")
         return _cpu_of(ran, "lag", measure)

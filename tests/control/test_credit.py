@@ -142,7 +142,7 @@ class Partition:
         self.begin()
 
     def begin(self) -> None:
-        """A consumer starts at what the last one published as done: whatever it had in hand besides comes again."""
+        """A consumer starts at what the last one published as done: whatever it had buffered besides comes again."""
         self.mine = set[int]()
         self.from_offset = self.published.now
 

@@ -323,7 +323,7 @@ def test_what_is_buffered_is_bounded(buffer: int) -> None:
 
 
 def test_what_is_polled_is_told_to_be_buffered_before_its_position_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who finds every position at the end would else end the run with messages in hand."""
+    """Who finds every position at the end would else end the run with messages buffered."""
     ground = Ground(Consuming(("t",), PARTITIONS, SLOW))
     ground.fill(20)
     told: list[tuple[int, int]] = []

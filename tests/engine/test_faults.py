@@ -240,7 +240,7 @@ def test_the_random_are_drawn_with_the_seed_from_those_that_are_free() -> None:
         played.plan(scheduled(*given))
         played.until(20)
         drawn.append([row.target for row in played.rows if row.detail == "random-broker" and row.action == "begin"])
-        assert played.errors.count("no target is left to draw from") == 1
+        assert played.errors.count("no target is left to choose from") == 1
 
     assert drawn[0] == drawn[1]
     assert set(drawn[0]) == {"broker-1", "broker-3"}

@@ -37,7 +37,7 @@ class History:
     def crash(self) -> None:
         """Another consumer goes on; what the one before did not commit is read again."""
         self.reader = FakeRetryReader(self.logs, self.time.now_ns, self.time.sleep)
-        self.in_hand: list[tuple[Any, int]] = []
+        self.buffered: list[tuple[Any, int]] = []
         self.done: dict[tuple[int, int], int] = {}
 
     def poll(self) -> None:
@@ -50,13 +50,13 @@ class History:
                 due_ns = self.failed_ns[seq, number - 1] + DELAYS_NS[min(number - 2, 1)]
                 assert self.time.at_ns >= due_ns
             self.numbers.setdefault(seq, set()).add(number)
-        self.in_hand.append((fetched, fetched.count))
+        self.buffered.append((fetched, fetched.count))
 
     def settle(self) -> None:
         """Process what was polled first."""
-        if not self.in_hand:
+        if not self.buffered:
             return
-        fetched, count = self.in_hand.pop(0)
+        fetched, count = self.buffered.pop(0)
         seqs, numbers = fetched.stamps["seq"].astype(np.int64), fetched.deliveries
         failed = FAILING.failed(SEED, 0, seqs, numbers)
         for seq, number, is_failed in zip(seqs.tolist(), numbers.tolist(), failed.tolist(), strict=True):

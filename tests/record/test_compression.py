@@ -111,7 +111,7 @@ def ticking(*steps_ms: float) -> Callable[[], int]:
 
 
 def test_a_report_says_what_was_measured() -> None:
-    """Bytes of records and of whole batches, what went as it is, and processor time for each MB."""
+    """Bytes of records and of whole batches, what went as it is, and CPU time for each MB."""
     halves = Codec(
         "half", 7, lambda records: records[: len(records) // 2] if records[0] else records * 2, lambda e, n: e
     )

@@ -25,7 +25,7 @@ HEALTHY = RunRow(
     response="end-to-end",
     figures={"p50": RowFigure(3.0), "p99": RowFigure(6.0)},
     missing=0,
-    held=2,
+    passed=2,
     expectations=2,
 )
 
@@ -82,8 +82,8 @@ def test_a_row_tells_what_the_files_say(contents: Contents) -> None:
         ("delivery.lost", None, {"missing": None}),
         ("delivery", {"lost": None, "undelivered": 3}, {"missing": 3}),
         ("delivery", {"lost": 2, "undelivered": 3}, {"missing": 5}),
-        ("expectations", [], {"held": 0, "expectations": 0}),
-        ("expectations", [MET, MET | {"passed": False}], {"held": 1}),
+        ("expectations", [], {"passed": 0, "expectations": 0}),
+        ("expectations", [MET, MET | {"passed": False}], {"passed": 1}),
         ("something", {"of": "a later version"}, {}),
     ],
 )
@@ -196,7 +196,7 @@ TROUBLED = replace(
     response="ack",
     figures=figures(p99=RowFigure(1_234.0, is_least=True)),
     missing=12,
-    held=1,
+    passed=1,
 )
 BROKEN_ROW = RunRow(
     "20260103", verdict=NOT_READABLE, faults=("run.json is missing", "result.json is not a JSON object")
@@ -239,6 +239,7 @@ def test_other_percentiles_may_be_asked_for(contents: Contents) -> None:
     assert "7.50 / 18.0" in runs_table([row], colour=False)
     assert {key: value for key, value in row.document().items() if key.startswith(("p", "max"))} == {
         "per_second": 10_000.0,
+        "passed": 2,
         "p99_9_ms": 7.5,
         "p99_9_trust": None,
         "p99_9_is_least": False,

@@ -17,6 +17,7 @@ from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.pressure import scorecards
 from streamgauge.report.pages.terminal import summary
+from streamgauge.result import Result
 
 pytestmark = pytest.mark.slow
 
@@ -63,9 +64,9 @@ def test_a_scorecard_is_compared_with_what_the_scenario_sets(make: Make) -> None
         ("request.timeout.ms", 30.0, True), ("message.timeout.ms", 30.0, True),
         ("broker.session.timeout.ms", 3.0, True),
     ]  # fmt: skip
-    assert card["promises"][0]["text"] == (
-        "partition streamgauge-baseline/0 was unwritable for 4.00 s; broker.session.timeout.ms allows only 3.00 s"
-    )
+    limit = "broker.session.timeout.ms allows only 3.00 s"
+    assert card["promises"][0]["limit"] == limit
+    assert card["promises"][0]["text"] == f"partition streamgauge-baseline/0 was unwritable for 4.00 s; {limit}"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,17 @@ def test_every_report_tells_scorecards(make: Make) -> None:
     assert line.startswith(
         "Scorecards kill of broker-1: unwritable for up to 4.00 s (next leader after 3.20 s), unreadable for up to 2.00"
     )
+    short = scorecards.in_short(result)["Scorecards"]
+    assert short.endswith("worst message 4,050 ms (broker.session.timeout.ms allows only 3.00 s)")
     assert len(scorecards.rows(result)[0]) == len(scorecards.HEADS)
+
+
+def test_a_result_of_an_older_version_has_no_limit_in_words(make: Make) -> None:
+    document = assemble(make(scored)).model_dump(mode="json")
+    for promise in document["scorecards"][0]["promises"]:
+        del promise["limit"]
+
+    assert scorecards.in_short(Result.model_validate(document))["Scorecards"].endswith("worst message 4,050 ms")
 
 
 def test_the_next_leader_is_that_of_the_partition_that_was_unwritable_for_longest(make: Make) -> None:

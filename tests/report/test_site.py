@@ -114,6 +114,14 @@ def test_the_category_follows_from_what_a_run_does(made: Made, scenarios: list[D
     assert categories(runs) == expected
 
 
+def test_imported_runs_are_told_by_their_settings(made: Made) -> None:
+    """Their scenarios have settings of a load, their profiles have none."""
+    runs = [result(made(size, size=size)).run for size in (64, 128)]
+    imported = [run.model_copy(update={"profile": run.profile.model_copy(update={"load": None})}) for run in runs]
+
+    assert categories(imported) == ["message-size", "message-size"]
+
+
 def series(made: Made, *, spoilt: int | None = None) -> list[FoundRun]:
     """Two levels of eight runs; the second came with a version."""
     low = [made(number) for number in range(8)]

@@ -93,7 +93,7 @@ def test_what_is_written_is_what_is_meant(fault: dict[str, Any]) -> None:
         ({"kind": "reassign", "target": "partitions", "at": 0, "to": [1, 1, 2]}, "faults.0", "twice"),
         ({"kind": "reassign", "target": "partitions", "at": 0, "to": [1, 2, 4]}, "faults.0.to", "3 brokers"),
         ({"kind": "reassign", "target": "partitions", "at": 0, "to": [1, 2]}, "faults.0.to", "for 3 replicas"),
-        ({"kind": "nemesis", "at": 0, "every": "5s"}, "faults.0", "draws its own times"),
+        ({"kind": "nemesis", "at": 0, "every": "5s"}, "faults.0", "a nemesis has random times of its own"),
         ({"kind": "nemesis", "at": "20s", "pace": "60s"}, "faults.0.pace", "no fault begins"),
         ({"kind": "nemesis", "at": 0, "targets": ["consumer-0"]}, "faults.0", "a worker is not started again"),
         ({"kind": "nemesis", "at": 0, "targets": ["broker-9"]}, "faults.0.targets", "the run has 3"),

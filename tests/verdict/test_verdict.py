@@ -1416,5 +1416,5 @@ def test_a_folder_without_anything_is_judged() -> None:
     ],
 )
 def test_exit_code(ending: Ending | None, is_valid: bool, held: bool, code: int) -> None:
-    """The first that applies: interrupted, failed, not valid, expectation broken, done."""
+    """The first that applies: interrupted, failed, not valid, expectation failed, done."""
     assert exit_code(ending, valid=is_valid, expectations_passed=held) == code

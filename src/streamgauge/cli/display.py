@@ -12,8 +12,8 @@ from streamgauge.result import Result
 from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
 
 
-def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
-    """Nothing, a live view on a terminal, or lines; `asked` is the rate that a load was asked for."""
+def display_of(target: float | None = None, *, quiet: bool = False) -> Display:
+    """Nothing, a live view on a terminal, or lines; `target` is the target rate of a load."""
     if quiet:
         return Quiet()
     if is_live(os.environ, terminal=sys.stderr.isatty()):
@@ -21,8 +21,8 @@ def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
 
         from streamgauge.watch.view import View
 
-        return Unfailing(View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False)))
-    return Unfailing(Lines(asked, _line))
+        return Unfailing(View(target, Console(stderr=True, highlight=False, markup=False, emoji=False)))
+    return Unfailing(Lines(target, _line))
 
 
 def shown_as(

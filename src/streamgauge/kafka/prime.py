@@ -1,7 +1,7 @@
 """Warm up a broker that has just started, until the JVM has compiled the code that messages pass through.
 
 A Java process interprets its code before it compiles it: on two cores a fresh broker needs some fifteen seconds of
-processor time before 10,000 messages a second cost it little. Nobody measures brokers that live for a minute, so the
+CPU time before 10,000 messages a second cost it little. Nobody measures brokers that live for a minute, so the
 one of a run is driven with messages of its own, on a topic that is deleted, before the run touches it.
 """
 

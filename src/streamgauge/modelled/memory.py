@@ -81,7 +81,10 @@ class Memory:
         return int(known.min()) if len(known) else 0
 
     def join(self, lanes: list[int]) -> int:
-        """Take part as a reader of some partitions; returns the column of its positions in `cells`."""
+        """Take part as a reader of some partitions; returns the column of its positions in `cells`.
+
+        Raises BrokerError where there is no room for another reader.
+        """
         with self.shape.file.open("r+b") as file:
             # Several may join at a time; the lock ends with the block.
             fcntl.lockf(file, fcntl.LOCK_EX)

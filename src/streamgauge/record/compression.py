@@ -1,4 +1,4 @@
-"""What codecs make of the records of a batch: how small they get, and how much processor time it takes.
+"""What codecs make of the records of a batch: how small they get, and how much CPU time it takes.
 
 Every codec as librdkafka uses it. Where no output else, `compression.level` -1 stands for 6 with gzip, 0 with
 lz4 and 3 with zstd; lz4 makes frames of independent blocks of 64 KiB; snappy has no framing. What a codec would make
@@ -45,7 +45,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What several rounds took, in ms of processor time for each MB (10^6 bytes) of records."""
+    """What several rounds took, in ms of CPU time for each MB (10^6 bytes) of records."""
 
     median: float
     least: float
@@ -134,7 +134,7 @@ def compress(
     rounds: int = ROUNDS,
     cpu_ns: Callable[[], int] = clock.process_cpu_ns,
 ) -> Compression:
-    """Encode and decode the records of every batch, several times over; `cpu_ns` reads the processor time used."""
+    """Encode and decode the records of every batch, several times over; `cpu_ns` reads the CPU time used."""
     kept = [(records, encoded) for records in batches if len(encoded := codec.encode(records)) <= len(records)]
     records_bytes, kept_bytes = sum(map(len, batches)), sum(len(records) for records, _ in kept)
     timed = codec.name != "none"

@@ -67,7 +67,7 @@ class RunRow:
     """Its figures by their names, those that were asked for."""
     missing: int | None = None
     """Messages that were lost or undelivered."""
-    held: int | None = None
+    passed: int | None = None
     expectations: int | None = None
     class_archive: bool | None = None
     """Whether its broker started from an archive of its classes; runs that are compared should agree."""
@@ -164,7 +164,7 @@ def _with_result(row: RunRow, result: Result, percentiles: Sequence[str]) -> Run
         per_second=rates[rate_of] if rate_of else None,
         rate_trust=result.trust.get(f"throughput.{rate_of}_per_second"),
         missing=_missing(result.delivery),
-        held=sum(each.passed for each in result.expectations),
+        passed=sum(each.passed for each in result.expectations),
         expectations=len(result.expectations),
     )
     responses = {"end-to-end": "end_to_end", "ack": "ack"}
@@ -212,7 +212,7 @@ def _cells(row: RunRow) -> list[RenderableType]:
     faults = [Text(plain(fault), style="red") for fault in row.faults]
     run = Group(Text(plain(row.id), overflow="fold"), *([Unbroken(about, ", ")] if about else []), *faults)
     ending = row.ending or ("did not end" if row.created else "")
-    held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
+    passed = f"{row.passed} of {row.expectations} passed" if row.expectations else ""
     response = list(map(_figure, row.figures.values())) if row.response else [Text(UNKNOWN)]
     rate = cell(row.per_second, row.rate_trust, per_second)
     return [
@@ -220,7 +220,7 @@ def _cells(row: RunRow) -> list[RenderableType]:
         _two_lines(Text(row.verdict, style=_STYLES.get(row.verdict, "")), ending),
         _two_lines(struck(rate), row.rate_of or ""),
         Group(Unbroken(response, " / "), Text(row.response or "", style="dim")),
-        _two_lines(_delivery(row.missing), held, style="bold red" if row.held != row.expectations else "dim"),
+        _two_lines(_delivery(row.missing), passed, style="bold red" if row.passed != row.expectations else "dim"),
     ]
 
 

@@ -19,6 +19,11 @@ _POLICY: Final = ("backpressure", "lag")
 """What scenarios say of what holds producers back, and of how it is looked at."""
 
 
+def has_load(scenario: Mapping[str, Any]) -> bool:
+    """Whether a scenario has settings of a load; also one of an imported run, whose profile has none."""
+    return isinstance(scenario.get("load"), Mapping)
+
+
 def apart(scenario: Mapping[str, Any], setting: str) -> tuple[str, str]:
     """A scenario with a load without one setting of `COMPARED`, and the value of that alone, as comparable text."""
     keys = COMPARED[setting]

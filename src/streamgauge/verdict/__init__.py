@@ -85,7 +85,7 @@ def checks(facts: RunFacts, tables: Tables) -> list[Check]:
 
 
 def exit_code(ending: Ending | None, *, valid: bool, expectations_passed: bool) -> Exit:
-    """The exit code of a run: interrupted, failed, not valid, expectation broken, or done; the first that applies.
+    """The exit code of a run: interrupted, failed, not valid, expectation failed, or done; the first that applies.
 
     A run without an ending was killed, and so failed.
     """

@@ -86,7 +86,7 @@ class Evidence:
 
     @property
     def peak_per_second(self) -> float | None:
-        """The most that was asked for in one second; None without a schedule."""
+        """The highest target rate of any second; None without a schedule."""
         if self.profile.pace and self.profile.pace.is_shape:
             return largest([row for row in self.matching("throughput", scope="window") if self.is_measured(row)], "due")
         return self.profile.pace.per_second if self.profile.pace else None

@@ -51,7 +51,10 @@ class Promise(NamedTuple):
     allows_s: float
     took_s: float
     kept: bool
+    limit: str
+    """What the setting allows, in words."""
     text: str
+    """What happened, and the limit."""
 
 
 def timeouts_of(run: Evidence) -> Timeouts:
@@ -96,6 +99,6 @@ def _promise(effect: FaultEffect, took_s: float, setting: str, timeouts: Timeout
     kept = took_s <= allows_s
     default = " by default" if timeouts.is_default(setting) else ""
     verb = "allows" if kept else "allows only"
-    lasted = f"{effect.of} was {effect.what} for {significant(took_s)} s"
-    text = f"{lasted}; {setting} {verb} {significant(allows_s)} s{default}"
-    return Promise(setting, allows_s, took_s, kept, text)
+    limit = f"{setting} {verb} {significant(allows_s)} s{default}"
+    text = f"{effect.of} was {effect.what} for {significant(took_s)} s; {limit}"
+    return Promise(setting, allows_s, took_s, kept, limit, text)

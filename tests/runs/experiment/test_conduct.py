@@ -607,7 +607,7 @@ def test_too_few_runs_tell_nothing_of_an_expectation(made: Made, expect: str) ->
     assert "1 more" in ended.expected[0].sentence
 
 
-def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
+def test_a_failed_expectation_of_the_scenario_is_told_and_the_run_is_compared(made: Made) -> None:
     made.losing, made.doubting = frozenset(range(0, 12, 2)), frozenset({1})
     ended = made.carry_out(repeat=6)
     assert outcomes(ended.record) == ["measured"] * 12
@@ -620,15 +620,15 @@ def test_a_broken_expectation_of_the_scenario_is_told_and_the_run_is_compared(ma
     assert ended.code is Exit.EXPECTATION_FAILED
 
     told = {each.failed.variant: each.failed for each in ended.expected if each.failed}
-    assert sum(each.broken for each in told.values()) == 6
+    assert sum(each.failed for each in told.values()) == 6
     assert sum(each.undecided for each in told.values()) == 1
     assert {each.runs for each in told.values()} == {6}
     for name, each in told.items():
-        sentence = f"{name}: delivery.lost: 0 failed in {each.broken} of 6 runs"
+        sentence = f"{name}: delivery.lost: 0 failed in {each.failed} of 6 runs"
         assert sentence in ended.folder.summary.read_text()
         assert sentence in ended.folder.report.read_text()
     written = json.loads(ended.folder.result.read_text())["expectations"]
-    assert [each["failed"]["broken"] for each in written] == [each.broken for each in told.values()]
+    assert [each["failed"]["failed"] for each in written] == [each.failed for each in told.values()]
 
 
 @pytest.mark.parametrize(

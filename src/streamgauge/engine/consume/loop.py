@@ -321,7 +321,7 @@ class Consumer:
                 self._record({**block, **self._done_at_once(buffer, block, fetched.count)}, fetched, cells)
             else:
                 buffer.take(block, fetched)
-                # Before its positions: who finds all of them at the end asks what is in hand.
+                # Before its positions: who finds all of them at the end asks what is buffered.
                 self._tell_buffered()
                 self.positions[cells] = fetched.offset + 1
             self.slot[Slot.MESSAGES] += fetched.count

@@ -123,7 +123,7 @@ class Observer:
         )
 
     def _cpu_ns(self, pid: int) -> int | None:
-        """Processor time of a process so far; None when it is gone."""
+        """CPU time of a process so far; None when it is gone."""
         try:
             times = self._process(pid).cpu_times()
         except psutil.Error:

@@ -118,7 +118,10 @@ def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
 
 
 def keys_of(recipe: Recipe) -> KeysOf | payload.Generated | None:
-    """Which keys the messages of a producer have; None for none."""
+    """Which keys the messages of a producer have; None for none.
+
+    Raises ValueError for keys that are not known, and WorkerError for those of a file where nothing reads files.
+    """
     match recipe.keys:
         case "none":
             return None

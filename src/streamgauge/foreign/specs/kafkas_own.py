@@ -130,7 +130,7 @@ def _produced(fields: SpecFields, draft: Draft) -> dict[str, Any]:
     if ways == ["payload-file"]:
         if delimiter not in {"\\n", "\n"}:
             draft.refuse("payload-delimiter", "entries of a file end with their lines here", "Write one entry a line")
-        draft.differs("payload-file", "lines are sent in turn here, and drawn at random there")
+        draft.differs("payload-file", "lines are sent in turn here, and chosen at random there")
         return {"payload": {"file": {"path": fields.text("payload-file")}}}
     if ways == ["payload-monotonic"]:
         fields.flag("payload-monotonic", True)

@@ -41,7 +41,8 @@ def _first(draft: Draft, fields: SpecFields) -> Translation:
     fields.close()
     drawn = {"uniform": {"from": 1, "to": batch}} if batch > 1 else batch
     if batch > 1:
-        what = f"drawn from 1 to it, as there; the published tests always sent as many: load.rate.closed.batch={batch}"
+        what = "a random number from 1 to it, as there; the published tests always sent as many: "
+        what += f"load.rate.closed.batch={batch}"
         draft.differs("max_send_msg_batch_size", what)
     if drop:
         draft.unit("mq.drop_percent", f"is a share of the deliveries, not per cent: {drop:g}")

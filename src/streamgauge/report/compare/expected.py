@@ -26,7 +26,7 @@ class FailedInRuns:
     variant: str
     runs: int
     """That have the expectation."""
-    broken: int
+    failed: int
     undecided: int
 
     @property
@@ -34,9 +34,9 @@ class FailedInRuns:
         """The same in words."""
         of = f"of {self.runs} {'run' if self.runs == 1 else 'runs'}"
         cannot = f"cannot be decided in {self.undecided}"
-        if not self.broken:
+        if not self.failed:
             return f"{cannot} {of}"
-        return f"failed in {self.broken} {of}{f' and {cannot}' if self.undecided else ''}"
+        return f"failed in {self.failed} {of}{f' and {cannot}' if self.undecided else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def _failed(variant: Alike) -> Iterator[ExpectedAnswer]:
     judged = [(f"{each.path}: {each.wanted}", run.run.id, each) for run in finished for each in run.expectations]
     for text in dict.fromkeys(text for text, _, each in judged if not each.passed):
         mine = [(run, each) for other, run, each in judged if other == text]
-        broken = [(run, each) for run, each in mine if not each.passed and each.decided]
+        failed = [(run, each) for run, each in mine if not each.passed and each.decided]
         undecided = [(run, each) for run, each in mine if not each.decided]
-        run, first = [*broken, *undecided][0]
-        counts = FailedInRuns(variant.name, len(mine), len(broken), len(undecided))
-        yield ExpectedAnswer(text, False if broken else None, None, None, f"{run}: {found_in(first)}", counts)
+        run, first = [*failed, *undecided][0]
+        counts = FailedInRuns(variant.name, len(mine), len(failed), len(undecided))
+        yield ExpectedAnswer(text, False if failed else None, None, None, f"{run}: {found_in(first)}", counts)
 
 
 def unmet(expectation: ExpectationResult) -> str:

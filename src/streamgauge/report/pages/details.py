@@ -65,10 +65,10 @@ def connections(result: Result) -> str:
     for kind, each in result.connections or ():
         if not isinstance(each, ConnectionsOfKind):
             continue
-        asked = f" of {per_second(each.target_per_second)}" if each.target_per_second is not None else ""
+        target = f" of {per_second(each.target_per_second)}" if each.target_per_second is not None else ""
         failed = f"{whole(each.failed)} failed" if each.failed else "none failed"
         times = f"p50 {shown(kind, 'p50_ms', milliseconds)}, p99 {shown(kind, 'p99_ms', milliseconds)}"
-        told.append(f"{kind.replace('_', ' ')} {shown(kind, 'per_second', per_second)}{asked}, {times}, {failed}")
+        told.append(f"{kind.replace('_', ' ')} {shown(kind, 'per_second', per_second)}{target}, {times}, {failed}")
     return "; ".join(told)
 
 
@@ -145,10 +145,10 @@ def processing(result: Result) -> str:
     done = result.processing
     if not done:
         return ""
-    asked = f" (target {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
+    target = f" (target {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
     left = f", {whole(done.unprocessed)} not processed" if done.unprocessed else ""
     busy = f", busy {percent(done.busy_share)} of the time" if done.busy_share is not None else ""
-    return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{asked}{left}{busy}"
+    return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{target}{left}{busy}"
 
 
 def steps(result: Result) -> list[list[str]]:

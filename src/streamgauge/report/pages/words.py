@@ -368,7 +368,7 @@ def pauses(resources: ResourcesSection) -> str:
 
 
 def passed(expectations: Sequence[ExpectationResult]) -> str:
-    """How many expectations held."""
+    """How many expectations passed."""
     return f"{sum(each.passed for each in expectations)} of {len(expectations)} passed"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from streamgauge.result.model.run import RunSection
-from streamgauge.scenario.comparing import COMPARED, apart
+from streamgauge.scenario.comparing import COMPARED, apart, has_load
 from streamgauge.scenario.profile.model import BURST, CONSTANT, Profile
 
 CATEGORIES: Final = (
@@ -20,7 +20,7 @@ def categories(runs: Sequence[RunSection]) -> list[str]:
     for setting in COMPARED:
         values: defaultdict[str, dict[int, str]] = defaultdict(dict)
         for place, run in enumerate(runs):
-            if isinstance(run.scenario.get("load"), dict):
+            if has_load(run.scenario):
                 rest, value = apart(run.scenario, setting)
                 values[rest][place] = value
         for places in values.values():

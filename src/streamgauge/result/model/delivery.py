@@ -171,6 +171,8 @@ class FaultPromise(Section):
     """How long the effect lasted."""
     kept: bool
     """Whether the effect lasted no longer than the setting allows."""
+    limit: str | None = None
+    """What the setting allows, in words; null in results of older versions."""
     text: str
     """Both in words."""
 

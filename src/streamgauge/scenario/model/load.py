@@ -119,7 +119,7 @@ class Load(ScenarioPart):
 
     @property
     def mean_rate(self) -> float | None:
-        """Messages a second that are asked for on average; None where nothing is, or where it depends on how long."""
+        """Target rate on average, in messages a second; None where there is none, or where it depends on how long."""
         return mean_rate(self.rate)
 
     @property

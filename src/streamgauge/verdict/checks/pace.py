@@ -149,22 +149,22 @@ def target_rate(run: Evidence) -> Check | None:
     """
     if not run.has_schedule:
         return None
-    asked, row, seconds = run.target_per_second, run.measured, run.measured_seconds
-    if asked is None or row is None or seconds is None:
+    target, row, seconds = run.target_per_second, run.measured, run.measured_seconds
+    if target is None or row is None or seconds is None:
         return unknown("rate", "instrument", "the number of messages sent in the measure phase is not known")
-    wanted, sent = asked * seconds, row["sent"]
+    wanted, sent = target * seconds, row["sent"]
     off = abs(sent - wanted)
     wish = (
-        f"{per_second(asked)} due on average"
+        f"{per_second(target)} due on average"
         if run.profile.pace and run.profile.pace.is_shape
-        else f"target {per_second(asked)}"
+        else f"target {per_second(target)}"
     )
     evidence = f"{wish}, sent {per_second(sent / seconds)}"
     if off and wanted:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
-    is_close = off <= max(RATE_CLOSE * wanted, RATE_MOMENT_SECONDS * asked)
+    is_close = off <= max(RATE_CLOSE * wanted, RATE_MOMENT_SECONDS * target)
     if run.facts.ending is None and not is_close:
         evidence += "; the run was killed, and the last messages may not have been recorded"
         return unknown("rate", "instrument", evidence, "Run it again; see the check `ending`.")
@@ -176,7 +176,7 @@ def target_rate(run: Evidence) -> Check | None:
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
         about, seen, advice = "system", "; failed sends explain the difference", "See the check of failed sends."
     elif about == "instrument" and is_close and off > RATE_CLOSE * wanted:
-        seen = f"; a schedule delay of {milliseconds(1e3 * off / asked)} at the start or end of the phase explains it"
+        seen = f"; a schedule delay of {milliseconds(1e3 * off / target)} at the start or end of the phase explains it"
         advice = "Measure for longer (phases.measure), so that a short delay matters less."
     status: Status = "warn" if is_close or seen == HELD_BACK else "fail"
     return Check("rate", about, status, evidence + seen, advice)

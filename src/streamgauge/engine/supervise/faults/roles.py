@@ -90,7 +90,7 @@ def _of_node(number: int, free: Sequence[Target]) -> Target:
 
 def _drawn(candidates: Sequence[Target], random: Random) -> Target:
     if not candidates:
-        raise BrokerError("no target is left to draw from")
+        raise BrokerError("no target is left to choose from")
     return random.choice(sorted(candidates, key=lambda each: each.name))
 
 

@@ -134,7 +134,7 @@ def _degraded(fields: SpecFields, nodes: dict[str, str]) -> list[dict[str, Any]]
         if latency:
             jitter = {"jitter": f"{max(1, isqrt(latency))}ms", "distribution": "normal"}
             made.append({"kind": "delay", "delay": f"{latency}ms", **jitter, **rate, **sent})
-            fields.draft.differs(each.place("latencyMs"), "drawn from a normal distribution; there from paretonormal")
+            fields.draft.differs(each.place("latencyMs"), "of a normal distribution; there of paretonormal")
         elif kilobits:
             made.append({"kind": "rate-limit", **rate, **sent})
         if kilobits:

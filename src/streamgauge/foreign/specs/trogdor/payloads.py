@@ -162,7 +162,7 @@ def _random_component(fields: SpecFields) -> Payloads:
         return _drawn_components(fields)
     found = _components(fields)
     fields.draft.differs(
-        fields.place("components"), "components of components: which comes when is drawn by the scenario's seed"
+        fields.place("components"), "components of components: the scenario's seed chooses which comes when, at random"
     )
     weighted = [
         without_none({"percent": round(percent, 6), "payload": each.payload, "size": each.size})

@@ -110,7 +110,7 @@ def _gaussian_rate(fields: SpecFields, draft: Draft, window_ms: int) -> Any:
     if share != 1.0:
         draft.unit(fields.place(name), f"messages a second are messages in each {window_ms} ms")
     hold = max(1, fields.whole("windowsUntilRateChange", 1))
-    draft.differs(fields.place(name), "drawn with the seed of the scenario; Trogdor's draws cannot be repeated")
+    draft.differs(fields.place(name), "random by the seed of the scenario; Trogdor's numbers cannot be repeated")
     return {
         "windows": {
             "messages": whole,

@@ -250,7 +250,7 @@ def _sustained(draft: Draft, fields: SpecFields, part: TrogdorPart, _options: Tr
     if counts["consumers"]:
         draft.differs(
             fields.place("consumerConnectionCount"),
-            "each polls one partition at its end, where Trogdor draws one each time",
+            "each polls one partition at its end, where Trogdor chooses one at random each time",
         )
 
 

@@ -35,8 +35,8 @@ def _rate_card(result: Result) -> Card:
     throughput, rates = result.throughput, words.rates(result)
     if not rates:
         return Card("Throughput", UNKNOWN, "no measurement")
-    stage, asked = list(rates)[-1], throughput.target_per_second
-    parts = [f"target {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
+    stage, target = list(rates)[-1], throughput.target_per_second
+    parts = [f"target {per_second(target)}" if target is not None else "", words.megabytes(throughput) or ""]
     return Card(f"Throughput, {stage}", rates[stage], ", ".join(filter(None, parts)))
 
 
@@ -64,6 +64,6 @@ def _delivery_card(result: Result) -> Card:
 
 
 def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:
-    broken = [each.path for each in expectations if not each.passed]
-    small = f"failed: {', '.join(broken)}" if broken else "as the scenario states them"
-    return Card("Expectations", words.passed(expectations), small, "bad" if broken else "good")
+    failed = [each.path for each in expectations if not each.passed]
+    small = f"failed: {', '.join(failed)}" if failed else "as the scenario states them"
+    return Card("Expectations", words.passed(expectations), small, "bad" if failed else "good")

@@ -68,7 +68,7 @@ def _short(card: FaultScorecard) -> str:
     if card.unwritable_leader_s is not None:
         unwritable += f" (next leader after {_seconds(card.unwritable_leader_s)})"
     worst = f"worst message {milliseconds(card.worst_message_ms)}" if card.worst_message_ms is not None else ""
-    promised = next((promise.text.partition("; ")[2] for promise in card.promises), "")
+    promised = next((promise.limit for promise in card.promises), None)
     told = ", ".join(filter(None, (unwritable, unreadable, worst)))
     return f"{card.kind} of {card.target}: {told or UNKNOWN}{f' ({promised})' if promised else ''}"
 

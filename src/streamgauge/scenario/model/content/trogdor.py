@@ -69,7 +69,7 @@ class SingleGenerator(ScenarioPart):
     deviation: float | None = Field(default=None, ge=0, le=1e8, allow_inf_nan=False)
     """Standard deviation of the size in bytes; 0 by default."""
     hold: int | None = Field(default=None, ge=0, le=1_000_000_000, strict=True)
-    """Number of messages that share one size; 0 and 1 draw one for each."""
+    """Number of messages that share one size; with 0 and 1 each has a random size of its own."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -121,7 +121,7 @@ class TrogdorGenerator(SingleGenerator):
     components: Annotated[tuple[TrogdorComponent, ...], AfterValidator(_whole)] | None = Field(
         default=None, min_length=1, max_length=100
     )
-    """Generators among which `randomComponent` draws, like `[{percent: 90, component: {type: "null"}}]`."""
+    """Generators from which `randomComponent` chooses at random, like `[{percent: 90, component: {type: "null"}}]`."""
 
     @model_validator(mode="after")
     def _made_of_parts(self) -> Self:

@@ -170,7 +170,7 @@ def closed_batch(rate: Pacing) -> BatchMessages | None:
 
 
 def mean_rate(rate: Pacing) -> float | None:
-    """Messages a second that are asked for on average; None where nothing is, or where it depends on how long."""
+    """Target rate on average, in messages a second; None where there is none, or where it depends on how long."""
     if not isinstance(rate, Pace):
         return rate if isinstance(rate, float) else None
     match rate.chosen[1]:

@@ -35,7 +35,7 @@ class Nemesis(ScheduledFault):
     """Faults at random, one after the other."""
 
     kind: Literal["nemesis"]
-    """`nemesis`: draws faults with `seed`, from `at` to the end of the measure phase."""
+    """`nemesis`: injects random faults, which follow from `seed`, from `at` to the end of the measure phase."""
     kinds: tuple[Drawn, ...] = Field(default=("pause", "kill"), min_length=1)
     """Kinds to choose from: `pause`, `kill`, `stop`, `restart`, `move-leader`, `elect-preferred`, `reassign`;
     of the network `cut`, `black-hole`, `delay`; of disks `disk-fails`."""
@@ -58,7 +58,7 @@ class Nemesis(ScheduledFault):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.when is not None or self.every is not None:
-            raise BadValue("a nemesis draws its own times", "Leave `when` and `every` out, and write `pace`")
+            raise BadValue("a nemesis has random times of its own", "Leave `when` and `every` out, and write `pace`")
         if self.between is not None and self.link is None:
             raise BadValue("`between` belongs to faults of the network", "Leave it out, or add `cut` to kinds")
         if self.delay is not None and "delay" not in self.kinds:
