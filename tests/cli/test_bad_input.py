@@ -717,6 +717,26 @@ def test_a_dry_run_as_json(call: Call) -> None:
     assert told["scenario"]["phases"]["measure"] == {"messages": 1_000_000, "at_most": "10m"}
 
 
+@pytest.mark.parametrize(
+    ("rate", "messages"),
+    [
+        ("RAMP_10_1k_10k_6s", "about 333,000"),
+        ("{replay: {file: arrivals.txt, scale: 2}}", "about 3"),
+        ("max", "as many as the clients accept"),
+        ("closed", "as many as the clients accept"),
+    ],
+)
+def test_a_dry_run_tells_how_many_messages_a_schedule_has(call: Call, rate: str, messages: str) -> None:
+    """Of a replay those that are due before the load ends, twice as fast here: the last one is not."""
+    Path("arrivals.txt").write_text("0.5\n0.75\n119\n121\n")
+    asked = ("--set", f"load.rate={rate}", "--set", "phases.warmup=3s", "--set", "phases.measure=60s")
+
+    said = call("run", "baseline", *asked, "--dry-run").out.splitlines()
+
+    assert f"# Messages: {messages}." in said
+    assert ("# Bytes written below runs: unknown." in said) == (rate in {"max", "closed"})
+
+
 def test_a_dry_run_tells_the_faults_one_by_one(call: Call) -> None:
     """Those of a nemesis as they will be drawn."""
     nemesis = "{kind: nemesis, at: 2s, pace: 4s, kinds: [kill, move-leader]}"

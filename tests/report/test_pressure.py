@@ -187,7 +187,7 @@ def test_the_screen_has_a_line_of_each(result: Callable[..., Result]) -> None:
     """And still fits on one."""
     lines = lines_of(result(lag=LAG, backpressure=CREDIT, faults=FAULTS, recovery=RECOVERY))
     assert lines[0].startswith("VALID")
-    assert "Lag committed max 12,177 (between commits), last 1,828; outstanding max 4,990, last 0" in lines
+    assert "Lag committed max 12,177 (commits every 5 s), last 1,828; outstanding max 4,990, last 0" in lines
     assert "Backpressure credit 5,000: at most 4,992 in use, limit respected; admitted 2,400/s of 10,000/s" in lines
     assert "Faults 1 x pause, 1 x kill, 1 could not be injected" in lines
     recovery = (
@@ -195,6 +195,35 @@ def test_the_screen_has_a_line_of_each(result: Callable[..., Result]) -> None:
     )
     assert recovery in " ".join(lines)
     assert len(lines) <= 24
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "trust", "every_ms", "note"),
+    [
+        (4_990, {}, 5_000.0, " (commits every 5 s)"),
+        (4_990, {}, 250.0, " (commits every 0.25 s)"),
+        (4_990, {}, None, " (between commits)"),
+        (6_088, {}, None, " (between commits)"),
+        (6_089, {}, None, ""),
+        (12_177, {}, 5_000.0, ""),
+        (None, {}, 5_000.0, ""),
+        (4_990, {"trust": "believed", "high": 4_995.0}, 5_000.0, " (commits every 5 s)"),
+        (4_990, {"trust": "bounded", "high": 6_000.0}, 5_000.0, " (commits every 5 s)"),
+        (4_990, {"trust": "bounded", "high": 6_100.0}, 5_000.0, ""),
+        (4_990, {"trust": "bounded", "high": None}, 5_000.0, ""),
+        (4_990, {"trust": "not_believed", "high": 6_000.0}, 5_000.0, ""),
+    ],
+)
+def test_a_committed_lag_is_that_of_the_commits_only_where_less_is_outstanding(
+    result: Callable[..., Result], outstanding: int | None, trust: Row, every_ms: float | None, note: str
+) -> None:
+    """Where half of it or more waits to be processed, it is backlog; the most that can have been outstanding counts."""
+    told = result(lag=LAG | {"outstanding": LAG["outstanding"] | {"max": outstanding}}).document()
+    told["run"]["profile"]["consume"]["commit_every_ms"] = every_ms
+    figure = {"value": outstanding, "low": 59, "because": [], **trust}
+    told["trust"] = {"lag.outstanding.max": figure} if trust else {}
+
+    assert pressure.in_short(result_of(told))["Lag"].startswith(f"committed max 12,177{note}, last 1,828")
 
 
 def test_the_files_stand_below_the_rest(result: Callable[..., Result]) -> None:

@@ -564,7 +564,7 @@ OPTIONAL = {
     *(("run", "profile", key) for key in ("timeouts_ms", "bytes_per_partition")),
     ("run", "profile", "timeouts_ms", "message.timeout.ms"),
     *(("run", "profile", "load", key) for key in ("processes", "batch")),
-    *(("run", "profile", "consume", key) for key in ("groups", "processes")),
+    *(("run", "profile", "consume", key) for key in ("groups", "processes", "commit_every_ms")),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
     *(("latency", key) for key in ("poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay")),

@@ -54,6 +54,28 @@ def test_the_pace_of_a_load(rate: Any, kind: str, scheduled: bool, shape: bool, 
 
 
 @pytest.mark.parametrize(
+    ("consume", "every_ms"),
+    [
+        ({}, 5_000),
+        ({"client": {"auto.commit.interval.ms": 1000}}, 1_000),
+        ({"client": {"auto.commit.interval.ms": 0}}, None),
+        ({"commit": {"interval": "250ms"}}, 250),
+        ({"commit": {"messages": 1000}}, None),
+        ({"commit": "batch"}, None),
+        ({"commit": "never"}, None),
+        ({"acknowledge": {"retry": {"delays": ["1s"]}}}, 5_000),
+        ({"acknowledge": {"markers": {}}}, None),
+        ({"acknowledge": {"share": {}}}, None),
+    ],
+)
+def test_how_often_offsets_are_committed(consume: Any, every_ms: float | None) -> None:
+    """Where time decides it."""
+    profile = recorded(load={}, consume=consume)
+    assert profile.consume
+    assert profile.consume.commit_every_ms == every_ms
+
+
+@pytest.mark.parametrize(
     ("rate", "per_second", "segments", "then"),
     [
         ("10k/s", 10_000, [], []),

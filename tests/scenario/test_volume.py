@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from streamgauge.runs.request.scenario_file import read_scenario, shipped
 from streamgauge.scenario import Scenario, parse, room_advice
 from streamgauge.scenario.volume import (
     RECORD_BYTES,
@@ -13,12 +14,85 @@ from streamgauge.scenario.volume import (
     estimate,
     messages_of,
 )
+from streamgauge.workload.pacing import count_before
+from streamgauge.workload.pacing.build import pacer_of
 
 PHASES = {"warmup": "5s", "measure": "15s"}
 
 
 def scenario(**changes: Any) -> Scenario:
     return parse({"name": "test", "phases": PHASES, **changes})
+
+
+def due(asked: Scenario, producers: int = 1, at_ns: int | None = None) -> int:
+    """How many messages the pacers of all producers make due in the load."""
+    assert asked.load
+    counts = []
+    for producer in range(producers):
+        pacer = pacer_of(
+            asked.load.rate,
+            producer=producer,
+            producers=producers,
+            seed=asked.seed,
+            warmup_ns=asked.phases.warmup,
+        )
+        assert pacer
+        counts.append(count_before(pacer, asked.load_ns if at_ns is None else at_ns, 1 << 40))
+    return sum(counts)
+
+
+SHAPES: list[Any] = [
+    "7/s",
+    "RAMP_4_1k_7k_2s",
+    "RAMP_3_0_100_20s",
+    "SPIKE_1k_20k_3s_500ms",
+    "SPIKE_1k_20k_0s_2s",
+    {"ramp": {"from": "0/s", "to": "9k/s", "over": "10s"}},
+    {"ramp": {"from": "9k/s", "to": "0/s", "over": "100s"}},
+    [{"rate": "1k/s", "for": "1s"}, {"rate": "0/s", "for": "2s"}, {"rate": "1k/s", "to": "3.3/s", "for": "7s"}],
+    {"segments": {"list": [{"rate": "777/s", "for": "1s"}, {"rate": "1/s", "for": "3s"}], "then": "stop"}},
+    {"segments": {"list": [{"rate": "0.3/s", "to": "5k/s", "for": "1s"}, {"rate": 0, "for": "1us"}], "then": "repeat"}},
+    {"segments": {"list": [{"rate": "2k/s", "to": "5k/s", "for": "3s"}, {"rate": 9, "for": "4s"}], "then": "repeat"}},
+    {"burst": {"base": "5k/s", "burst": "15k/s", "for": "3s", "every": "12s"}},
+    {"windows": {"messages": 500, "window": "100ms"}},
+    {"windows": {"messages": 500, "window": "700ms"}},
+    {"windows": {"messages": 7, "window": "11s"}},
+    {"windows": {"messages": 500, "window": "700ms", "spread": True}},
+]
+
+
+@pytest.mark.parametrize("rate", SHAPES, ids=str)
+@pytest.mark.parametrize("warmup", ["5s", "0s", "130ms"])
+def test_of_every_shape_it_is_what_the_pacers_make_due(rate: Any, warmup: str) -> None:
+    asked = scenario(load={"rate": rate}, phases={"warmup": warmup, "measure": "15.3s"})
+
+    assert messages_of(asked) == pytest.approx(due(asked), abs=1)
+    assert messages_of(asked) == pytest.approx(due(asked, producers=3), abs=1)
+
+
+@pytest.mark.parametrize("rate", SHAPES, ids=str)
+def test_where_messages_end_a_run_those_of_its_warm_up_come_before(rate: Any) -> None:
+    asked = scenario(load={"rate": rate}, phases={"warmup": "5s", "measure": {"messages": 1}})
+
+    assert messages_of(asked) == pytest.approx(1 + due(asked, at_ns=asked.phases.warmup), abs=1)
+
+
+_DRAWN = ("poisson", "gaussian", "trogdor-gaussian")
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_of_every_shipped_scenario_it_is_known_unless_the_clients_decide(name: str) -> None:
+    """Of random arrivals it is the mean, to which runs with many seeds come."""
+    asked, wrong = read_scenario(name, [])
+    assert asked, wrong
+    counted = asked.measured_messages is not None
+    if asked.load is None or asked.load.rate == "max" or asked.load.batch is not None:
+        assert counted or messages_of(asked) is None
+    elif name in _DRAWN:
+        found = [due(asked.model_copy(update={"seed": seed})) for seed in range(40)]
+        assert messages_of(asked) == pytest.approx(sum(found) / len(found), rel=0.02)
+    elif not counted:
+        assert messages_of(asked) == pytest.approx(due(asked, asked.producers), abs=1)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +146,23 @@ def test_how_much_is_written(changes: dict[str, Any], embedded: bool, expected: 
 )  # fmt: skip
 def test_what_a_run_comes_to(changes: dict[str, Any], expected: Estimate) -> None:
     assert estimate(scenario(**changes), embedded=False) == expected
+
+
+def test_a_changing_rate_is_followed_through_the_whole_load() -> None:
+    """Its warm-up has the initial rate: 3 x 1,000, and steps of 6 s of 1,000/s to 10,000/s."""
+    asked = scenario(load={"rate": "RAMP_10_1k_10k_6s"}, phases={"warmup": "3s", "measure": "60s"})
+
+    assert estimate(asked, embedded=False) == Estimate(63, False, 30, 333_000, 333_000 * ROW_BYTES)
+    assert len(room_advice(asked, "runs", 1_000_000, embedded=False)) == 1
+
+
+def test_of_a_replay_the_file_tells() -> None:
+    asked = scenario(load={"rate": {"replay": {"file": "arrivals.txt"}}})
+
+    assert messages_of(asked) is None
+    assert messages_of(asked, replayed=40) == 40
+    assert estimate(asked, embedded=False, replayed=40).bytes_written == 40 * ROW_BYTES
+    assert len(room_advice(asked, "runs", 100, embedded=False, replayed=40)) == 1
 
 
 def test_what_comes_from_a_file_has_no_size_yet() -> None:

@@ -25,7 +25,7 @@ def forecast(request: Request, converted: Sequence[str] = (), *, as_json: bool) 
     `converted` tells what became of a specification of another tool.
     """
     embedded = request.bootstrap is None
-    found = estimate(request.scenario, embedded=embedded)
+    found = estimate(request.scenario, embedded=embedded, replayed=request.replayed_messages)
     ready, who = ready_seconds(request.scenario, embedded=embedded)
     notes, faults = [*converted, *request.advice()], [_fault(each) for each in _occurrences(request)]
     if as_json:

@@ -6,6 +6,7 @@ from typing import Final
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import size
 from streamgauge.scenario.model.scenario import Scenario
+from streamgauge.scenario.profile.shapes import due_before
 
 ROW_BYTES: Final = 12
 """What the rows of a message take in the run folder: 8 to 10 were measured, of sent and received together."""
@@ -24,14 +25,15 @@ class Estimate:
     drain_seconds: float
     """At most."""
     messages: int | None
-    """At most, where the rate varies."""
+    """At most; on average where they are drawn."""
     bytes_written: int | None
     """At most: rows and, of an embedded broker, messages."""
 
 
-def estimate(scenario: Scenario, *, embedded: bool) -> Estimate:
-    """What a run of a scenario comes to."""
-    phases, messages, written = scenario.phases, messages_of(scenario), bytes_written(scenario, embedded=embedded)
+def estimate(scenario: Scenario, *, embedded: bool, replayed: int | None = None) -> Estimate:
+    """What a run of a scenario comes to; `replayed` are the messages of a replay that are due in the load."""
+    phases, messages = scenario.phases, messages_of(scenario, replayed)
+    written = bytes_written(scenario, embedded=embedded, replayed=replayed)
     rate, counted = scenario.load.mean_rate if scenario.load else None, scenario.measured_messages
     load_ns: float = scenario.load_ns
     if rate and counted is not None:
@@ -45,19 +47,22 @@ def estimate(scenario: Scenario, *, embedded: bool) -> Estimate:
     )
 
 
-def messages_of(scenario: Scenario) -> float | None:
-    """How many messages are asked for at most; None without a load, and where no rate and no number is asked for."""
+def messages_of(scenario: Scenario, replayed: int | None = None) -> float | None:
+    """How many messages are asked for at most, on average where they are drawn.
+
+    None without a load, where neither a schedule nor a number is asked for, and of a replay that nobody counted.
+    """
     if scenario.load is None:
         return None
-    rate, counted = scenario.load.mean_rate, scenario.measured_messages
+    rate, counted, warmup_ns = scenario.load.rate, scenario.measured_messages, scenario.phases.warmup
     if counted is not None:
-        return counted + (rate or 0) * scenario.phases.warmup / NS_PER_SECOND
-    return None if rate is None else rate * scenario.load_ns / NS_PER_SECOND
+        return counted + (due_before(rate, warmup_ns, warmup_ns) or 0)
+    return due_before(rate, warmup_ns, scenario.load_ns) if replayed is None else replayed
 
 
-def bytes_written(scenario: Scenario, *, embedded: bool) -> float | None:
+def bytes_written(scenario: Scenario, *, embedded: bool, replayed: int | None = None) -> float | None:
     """Bytes that a run writes into its folder at most, rows and, of an embedded broker, messages; None if unknown."""
-    messages = messages_of(scenario)
+    messages = messages_of(scenario, replayed)
     if messages is None or scenario.load is None:
         return None
     if not embedded:
@@ -67,9 +72,11 @@ def bytes_written(scenario: Scenario, *, embedded: bool) -> float | None:
     return None if size is None else messages * (ROW_BYTES + copies * (size + RECORD_BYTES))
 
 
-def room_advice(scenario: Scenario, out: str, free_bytes: int | None, *, embedded: bool) -> list[str]:
+def room_advice(
+    scenario: Scenario, out: str, free_bytes: int | None, *, embedded: bool, replayed: int | None = None
+) -> list[str]:
     """A sentence where the disk of the run folder may become full, like `--out runs: ...`."""
-    needed = bytes_written(scenario, embedded=embedded)
+    needed = bytes_written(scenario, embedded=embedded, replayed=replayed)
     if needed is None or free_bytes is None or needed <= free_bytes:
         return []
     left, most = size(free_bytes), size(needed)

@@ -65,7 +65,10 @@ def _runs(request: ExperimentRequest) -> list[PlannedRun]:
 def _bytes(request: ExperimentRequest, runs: list[PlannedRun]) -> int | None:
     """None where it is not known of a variant. A shared broker keeps no topic longer than its run."""
     embedded = request.requests[0].bootstrap is None
-    of_variants = [estimate(each.scenario, embedded=embedded).bytes_written for each in request.requests]
+    of_variants = [
+        estimate(each.scenario, embedded=embedded, replayed=each.replayed_messages).bytes_written
+        for each in request.requests
+    ]
     found = [of_variants[each.variant] for each in runs]
     return None if any(each is None for each in found) else sum(each or 0 for each in found)
 

@@ -10,7 +10,7 @@ from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
 from streamgauge.scenario.model.acknowledge import Acknowledge
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
-from streamgauge.scenario.model.consume import Consume
+from streamgauge.scenario.model.consume import Commit, Consume
 from streamgauge.scenario.model.environment.faults.schedule import occurrences
 from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.model.load import Load
@@ -50,6 +50,9 @@ TIMEOUTS_MS: Final = {
 _ALIASES: Final = {"delivery.timeout.ms": "message.timeout.ms"}
 _SILENCES: Final = ("session.timeout.ms", "max.poll.interval.ms")
 """How long a consumer may be silent."""
+_COMMIT_INTERVAL: Final = "auto.commit.interval.ms"
+_COMMIT_INTERVAL_MS: Final = 5_000.0
+"""The default of librdkafka 2.x."""
 
 
 def profile_of(scenario: Scenario) -> Profile:
@@ -170,6 +173,7 @@ def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
         partitions=consume.partitions,
         read_committed=_isolation(consume) == "read_committed",
         longest_silence_ms=_silence_ms(consume),
+        commit_every_ms=_commit_every_ms(consume),
         processing=_processing(consume.processing, redelivers=carrier is not None) if consume.processing else None,
         acknowledge=_acknowledge(consume, carrier) if carrier else None,
     )
@@ -179,6 +183,15 @@ def _silence_ms(consume: Consume) -> float:
     if consume.share and consume.share.session:
         return consume.share.session / NS_PER_MS
     return min(number_of(consume.client, (each,)) or TIMEOUTS_MS[each] for each in _SILENCES)
+
+
+def _commit_every_ms(consume: Consume) -> float | None:
+    if consume.share or consume.markers:
+        return None
+    if isinstance(consume.commit, Commit):
+        return None if consume.commit.interval is None else consume.commit.interval / NS_PER_MS
+    every_ms = number_of(consume.client, (_COMMIT_INTERVAL,)) if consume.commit == "auto" else 0
+    return (_COMMIT_INTERVAL_MS if every_ms is None else every_ms) or None
 
 
 def _isolation(consume: Consume) -> Any:

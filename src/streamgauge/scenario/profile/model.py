@@ -169,6 +169,8 @@ class ConsumeProfile(_Meant):
     longest_silence_ms: float | None = None
     """A consumer that is silent for longer loses its partitions: `session.timeout.ms` or `max.poll.interval.ms`; null
     in older runs."""
+    commit_every_ms: float | None = None
+    """Interval at which a consumer commits offsets; null if something else than time decides it, and in older runs."""
     processing: ProcessingProfile | None
     """Processing of each message; null without processing."""
     acknowledge: AcknowledgeProfile | None = None

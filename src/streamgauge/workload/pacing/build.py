@@ -5,7 +5,7 @@ Apart from the pacers, so that workers, which need only those, start without a v
 
 from streamgauge.domain.text.quantities import fraction
 from streamgauge.scenario.model.pacing import pace, shapes
-from streamgauge.scenario.profile.shapes import rates_of
+from streamgauge.scenario.profile.shapes import from_start
 from streamgauge.workload.pacing.constant import constant
 from streamgauge.workload.pacing.pacer import Int64s, Pacer
 from streamgauge.workload.pacing.random import PoissonPacer, WindowPacer
@@ -56,7 +56,5 @@ def _whole(rate: pace.Pace, seed: int, warmup_ns: int) -> Whole:
 
 def _varying(shape: object, warmup_ns: int) -> VaryingRate:
     """The warm-up at the initial rate, the pieces of a shape, and those that follow again and again."""
-    once, again = ([Piece(*rates) for rates in each] for each in rates_of(shape))
-    initial = once[0].begin if once else again[-1].end
-    first = [Piece(initial, initial, warmup_ns), *once]
-    return VaryingRate([piece for piece in first if piece.duration_ns], again)
+    once, again = ([Piece(*rates) for rates in each] for each in from_start(shape, warmup_ns))
+    return VaryingRate(once, again)

@@ -16,7 +16,8 @@ from streamgauge.domain.text.numbers import (
     whole,
 )
 from streamgauge.report.figures.drawing.names import group_names
-from streamgauge.report.pages.belief import Doubted, cell, in_words
+from streamgauge.report.pages.belief import Doubted, cell
+from streamgauge.report.pages.pressure.lag import lag_in_short
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
     BackpressureSection,
@@ -45,29 +46,12 @@ FAULT_HEADS: Final = ("second", "what", "of", "", "from now on", "error")
 def in_short(result: Result) -> dict[str, str]:
     """What a run has of these, in a line each; nothing of what it has none of."""
     told = {
-        "Lag": _lag_in_short(result),
+        "Lag": lag_in_short(result),
         "Backpressure": _policy_in_short(result),
         "Faults": _faults_in_short(result),
         "Recovery": _recovery_in_short(result),
     }
     return {label: text for label, text in told.items() if text}
-
-
-def _lag_in_short(result: Result) -> str:
-    lag = result.lag
-    # Position lag says little that the others do not.
-    known = {"committed": lag.committed, "outstanding": lag.outstanding} if lag else {}
-    note = {"committed": " (between commits)"}
-    return "; ".join(
-        f"{name} max {_lag(result, name, 'max')}{note.get(name, '')}, last {_lag(result, name, 'final')}"
-        for name, each in known.items()
-        if each and each.max is not None
-    )
-
-
-def _lag(result: Result, name: str, figure: str) -> str:
-    shown = cell(getattr(getattr(result.lag, name), figure), result.trust.get(f"lag.{name}.{figure}"), whole)
-    return in_words(shown)
 
 
 def _policy_in_short(result: Result) -> str:
