@@ -4,6 +4,8 @@ import pytest
 from tests.verdict.test_verdict import Run
 
 from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.scenario import parse
+from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.promises import Affected, FaultEffect, Timeouts, promises, timeouts_of
 
@@ -83,3 +85,26 @@ def test_timeouts_are_those_that_the_scenario_sets(
     run.facts["scenario"] = scenario
 
     assert timeouts_of(Evidence(RunFacts.model_validate(run.facts), run.tables)) == Timeouts(set_ms, replicated)
+
+
+@pytest.mark.parametrize(
+    ("brokers", "set_ms"),
+    [
+        (None, {BROKER: 3_000.0, MESSAGE: 5_000.0}),
+        ({BROKER: "6000", "num.io.threads": "2", "log.dirs": "/data"}, {BROKER: 6_000.0, MESSAGE: 5_000.0}),
+        ({}, {MESSAGE: 5_000.0}),
+    ],
+)
+def test_timeouts_of_brokers_are_those_that_they_were_started_with(
+    brokers: dict[str, str] | None, set_ms: dict[str, float]
+) -> None:
+    """What a scenario asks of brokers is for those that the run itself starts."""
+    scenario = {
+        "name": "x",
+        "load": {"client": {"message.timeout.ms": 5_000}},
+        "cluster": {"configs": {BROKER: 3_000}},
+    }
+    run = Run()
+    run.facts |= {"scenario": scenario, "profile": profile_of(parse(scenario), brokers).model_dump(mode="json")}
+
+    assert timeouts_of(Evidence(RunFacts.model_validate(run.facts), run.tables)) == Timeouts(set_ms, replicated=False)

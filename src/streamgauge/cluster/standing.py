@@ -36,8 +36,9 @@ class StandingBroker:
         self.is_down_on_purpose = False
         """Whether its disk fails, so that it ends by itself."""
         self._command = _command_of(entry.process.pid)
-        self._settings = _settings_of(self._command)
-        self._member = _member(entry, self._settings)
+        self.settings = _settings_of(self._command)
+        """Kafka's, by their names."""
+        self._member = _member(entry, self.settings)
         # What those before have left may not have been possible to undo.
         self.noted = outages.noted(entry)
         """The signal that is noted; None where none is."""
@@ -79,7 +80,7 @@ class StandingBroker:
     @property
     def disk(self) -> "NotedDisk":
         """Its log directories, to which faults can be done; none of them passes through us."""
-        directories = [Path(each) for each in self._settings["log.dirs"].split(",")]
+        directories = [Path(each) for each in self.settings["log.dirs"].split(",")]
         gc_log = RunFolder(self.entry.log.parent).gc_log(self.entry.name)
         logs = [self.entry.log, self.entry.log.with_name(gc_log.name)]
         return NotedDisk(self, BrokerDisk(self, directories, logs, {}))

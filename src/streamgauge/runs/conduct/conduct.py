@@ -178,7 +178,7 @@ def _begin(
     with topics.noting():
         topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
         run = replace(run, scenario=topics.scenario)
-        facts = run_facts.begun(run, target.facts, topics.made, codecs)
+        facts = run_facts.begun(run, target.facts, topics.made, codecs, target.settings_of_brokers)
         write_facts(folder, facts, reserve=True)
     try:
         topics.begin()

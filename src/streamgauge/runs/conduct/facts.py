@@ -16,15 +16,20 @@ from streamgauge.verdict.calibration import Calibration, nearest, rate_of
 
 
 def begun(
-    run: Prepared, broker: BrokerFacts, made: Mapping[str, str | None], codecs: Mapping[str, Any] | None
+    run: Prepared,
+    broker: BrokerFacts,
+    made: Mapping[str, str | None],
+    codecs: Mapping[str, Any] | None,
+    settings: Mapping[str, str] | None = None,
 ) -> RunFacts:
     """The facts before the load.
 
-    `made` are the topics that the run made, and what the cluster calls each; `codecs` what codecs made of the load.
+    `made` are the topics that the run made, and what the cluster calls each; `codecs` what codecs made of the load;
+    `settings` those of brokers that the run did not start.
     """
     scenario, identity = run.scenario, run.identity
     names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
-    profile, here, used = profile_of(scenario), machine(), versions()
+    profile, here, used = profile_of(scenario, settings), machine(), versions()
     rate = rate_of(profile.pace) or replayed_rate(scenario, run.arrivals)
     # A calibration is not judged by an earlier one.
     kept = [] if broker.modelled else read_calibrations()

@@ -72,6 +72,13 @@ class MeasuredCluster:
         """The nodes to which faults can be done."""
         return self.broker.nodes if self.broker else self.standing
 
+    @property
+    def settings_of_brokers(self) -> Mapping[str, str] | None:
+        """What its brokers were started with, as far as is known, if that was not for this run; else None."""
+        if self.broker:
+            return self.broker.plan.configs if self.is_shared else None
+        return self.standing[0].settings if self.standing else {}
+
     def keep_logs(self, folder: RunFolder) -> None:
         """Copy the logs of a shared cluster's garbage collectors to the run. Raises RecordError if that fails."""
         if self.broker is None or not self.is_shared:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.query import Setting
 from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
 from streamgauge.scenario.model.acknowledge import Acknowledge
@@ -55,8 +56,8 @@ _COMMIT_INTERVAL_MS: Final = 5_000.0
 """The default of librdkafka 2.x."""
 
 
-def profile_of(scenario: Scenario) -> Profile:
-    """What a scenario means, without its secrets."""
+def profile_of(scenario: Scenario, brokers: Mapping[str, Setting] | None = None) -> Profile:
+    """What a scenario means, without its secrets; `brokers` are settings of brokers that it did not start."""
     connections = scenario.connections.work if scenario.connections else ()
     measure = scenario.phases.measure
     return Profile(
@@ -74,7 +75,7 @@ def profile_of(scenario: Scenario) -> Profile:
         replication=scenario.topic.replication,
         lag_every_ns=scenario.lag.every if scenario.lag else None,
         fault_count=len(occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed)),
-        timeouts_ms=_timeouts_ms(scenario),
+        timeouts_ms=_timeouts_ms(scenario, scenario.cluster.configs if brokers is None else brokers),
         bytes_per_partition=measure.bytes_per_partition if isinstance(measure, Measure) else None,
         start_at=scenario.phases.start_at,
         verify_every=scenario.verify_every,
@@ -120,11 +121,11 @@ def _filled(known: Profile, made: Profile) -> Profile:
     return known.model_copy(update=changes)
 
 
-def _timeouts_ms(scenario: Scenario) -> dict[str, float]:
-    """The timeouts that a scenario sets, those of producers as the client is given them."""
+def _timeouts_ms(scenario: Scenario, brokers: Mapping[str, Setting]) -> dict[str, float]:
+    """The timeouts that are set, those of producers as the client is given them."""
     found: dict[str, float] = {}
     clients = [part.client for part in (scenario.load, scenario.consume) if part]
-    for settings in (scenario.cluster.configs, *clients):
+    for settings in (brokers, *clients):
         for name in settings:
             known = _ALIASES.get(name, name)
             if known in TIMEOUTS_MS and (number := number_of(settings, (name,))) is not None:
