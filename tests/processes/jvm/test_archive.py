@@ -1,9 +1,13 @@
 """Which archive belongs to a JVM, and what becomes of one that was written."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.java import Java
@@ -63,12 +67,12 @@ def test_an_archive_is_used_once_it_is_kept(tmp_path: Path, java: Java, jars: li
     """Until then it has a name of its own, so that nobody maps half of one."""
     made = archive(tmp_path, java, jars)
     made.path.parent.mkdir()
-    assert (made.using, made.keep()) == ([], False)
+    assert (made.using, made.keep(0)) == ([], False)
     assert f"-XX:ArchiveClassesAtExit={made.draft}" in made.making
 
     made.draft.touch()
     assert made.using == []
-    assert made.keep()
+    assert made.keep(0)
     assert made.using[:2] == [f"-XX:SharedArchiveFile={made.path}", "-Xshare:auto"]
     assert list(made.path.parent.iterdir()) == [made.path]
 
@@ -81,6 +85,37 @@ def test_old_archives_of_the_same_kind_go(tmp_path: Path, java: Java, jars: list
         (made.path.parent / name).touch()
         os.utime(made.path.parent / name, (age, age))
     made.draft.touch()
-    assert made.keep()
+    assert made.keep(0)
     left = {path.name for path in made.path.parent.iterdir()}
     assert left == {"broker-2.jsa", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa", made.path.name}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=lambda number: signal.Signals(number).name)
+def test_what_a_killed_process_left_is_not_kept(
+    tmp_path: Path, java: Java, jars: list[Path], number: signal.Signals
+) -> None:
+    """It may be half an archive. The one that was there before stays."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    made.path.write_text("whole")
+    writes = "import pathlib, signal, sys; pathlib.Path(sys.argv[1]).write_text('ha'); signal.pause()"
+    process = subprocess.Popen([sys.executable, "-S", "-c", writes, str(made.draft)])
+    until(lambda: made.draft.is_file() and made.draft.read_text() == "ha")
+    process.send_signal(number)
+
+    assert not made.keep(process.wait(30))
+    assert [path.name for path in made.path.parent.iterdir()] == [made.path.name]
+    assert made.path.read_text() == "whole"
+
+
+@pytest.mark.parametrize(("code", "is_kept"), [(0, True), (143, True), (1, False), (134, False), (None, False)])
+def test_what_a_jvm_wrote_that_ended_in_order_is_kept(
+    tmp_path: Path, java: Java, jars: list[Path], code: int | None, is_kept: bool
+) -> None:
+    """Of its own accord, or as it was asked to (SIGTERM); not one that fell over, or that has not ended."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    made.draft.touch()
+
+    assert made.keep(code) is is_kept
+    assert [path.name for path in made.path.parent.iterdir()] == ([made.path.name] if is_kept else [])

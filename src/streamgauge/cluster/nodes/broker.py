@@ -10,11 +10,11 @@ from typing import Final
 from streamgauge.cluster import registry
 from streamgauge.cluster.disks.broker_disk import BrokerDisk
 from streamgauge.cluster.disks.mounts import Mount
-from streamgauge.cluster.nodes.node import Node, is_full, launch, log_end
+from streamgauge.cluster.nodes.node import Node, is_full, launch, log_end, log_text
 from streamgauge.cluster.nodes.security import SecurityFiles
 from streamgauge.domain.errors import BrokerError
 from streamgauge.processes.identity import identify
-from streamgauge.processes.jvm.archive import Archive
+from streamgauge.processes.jvm.archive import Archive, uses
 from streamgauge.processes.jvm.compilers import compile_when_idle
 
 _STOP_SECONDS: Final = 10
@@ -51,8 +51,8 @@ class EmbeddedBroker:
 
     @property
     def uses_archive(self) -> bool:
-        """Whether it started from an archive of its classes."""
-        return bool(self._node.sharing) and self.archive is None
+        """Whether it started from an archive of its classes, and did not refuse it."""
+        return uses(self._node.sharing, self.pid, log_text(replace(self._node, name=self.name)))
 
     @property
     def is_broker(self) -> bool:
@@ -192,4 +192,5 @@ class EmbeddedBroker:
             mount.end()
         registry.forget(self.entry)
         if self.archive:
-            self.archive.keep()
+            # One that was killed, here or before, may have written half of it.
+            self.archive.keep(self.exit_code)

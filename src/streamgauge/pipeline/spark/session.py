@@ -152,7 +152,7 @@ class Sessions:
                     _stop(kept.spark)
             end(kept.jvm.process, _ARCHIVE_SECONDS if kept.archive else END_SECONDS)
             if kept.archive:
-                kept.archive.keep()
+                kept.archive.keep(kept.jvm.process.poll())
             kept.scratch.close()
 
 

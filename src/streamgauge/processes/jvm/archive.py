@@ -2,11 +2,14 @@
 
 An archive belongs to one Java, one class path and one set of options, so its name is made of them; one that fits no
 longer is never looked for again. It is written by a JVM that was started with `making`, at its orderly end, and used by
-those started with `using`. A JVM that cannot use it says so in its log and starts without.
+those started with `using`. A JVM that cannot use it warns on its standard output, which is its log, and starts
+without; Java 17 says nothing of a damaged one. Asked for more than warnings, it dies of an empty one.
 """
 
 import hashlib
 import os
+import signal
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +20,12 @@ from streamgauge.processes.jvm.java import Java
 _KEPT: Final = 4
 """Archives of one kind: of several environments, of an older version."""
 _QUIET: Final = "-Xlog:cds=off,cds+dynamic=off"
-"""Classes that cannot be archived are told one by one, on standard output."""
+"""Who makes one is told each class that cannot be archived, on standard output."""
+_USING: Final = "-XX:SharedArchiveFile="
+_REFUSED: Final = "Unable to use shared archive"
+"""Java's warning. Java 25 leaves an archive mapped that it refused."""
+_ORDERLY: Final = (0, 128 + signal.SIGTERM)
+"""How a JVM ends of its own accord, or as it was asked to. One that cannot write its archive ends with 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ class Archive:
     @property
     def using(self) -> list[str]:
         """Options of a JVM that uses it; none where it is not there."""
-        return [f"-XX:SharedArchiveFile={self.path}", "-Xshare:auto", _QUIET] if self.is_there else []
+        return [f"{_USING}{self.path}", "-Xshare:auto"] if self.is_there else []
 
     @property
     def making(self) -> list[str]:
@@ -46,8 +54,14 @@ class Archive:
         """What is being written; another process writes another one."""
         return self.path.with_name(f"{self.path.stem}-{os.getpid()}.new")
 
-    def keep(self) -> bool:
-        """Give the draft its name, and remove the oldest archives of the same kind; whether there was one."""
+    def keep(self, exit_code: int | None) -> bool:
+        """Give the draft its name, and remove the oldest archives of the same kind; whether there was one.
+
+        `exit_code` is that of the JVM that wrote it. The draft of one that was killed, fell over, or is still there is
+        removed: it may be half of one, and Java 17 dies of half an archive.
+        """
+        if exit_code not in _ORDERLY:
+            self.draft.unlink(missing_ok=True)
         if not self.draft.is_file():
             return False
         self.draft.replace(self.path)
@@ -56,6 +70,25 @@ class Archive:
         for old in others[:-_KEPT]:
             old.unlink(missing_ok=True)
         return True
+
+
+def uses(options: Sequence[str], pid: int, said: str) -> bool:
+    """Whether a JVM with these options uses the archive that they name; `said` is its log up to now.
+
+    On Linux it has mapped it, and did not refuse it afterwards. Elsewhere it is believed unless it says otherwise.
+    """
+    named = next((each.removeprefix(_USING) for each in options if each.startswith(_USING)), None)
+    if named is None or _REFUSED in said:
+        return False
+    if sys.platform != "linux":
+        return True
+    # Where a newer one has its name, or it was one of the oldest, its file is gone by now.
+    path = os.path.realpath(named)
+    try:
+        with Path(f"/proc/{pid}/maps").open(encoding="utf-8", errors="surrogateescape") as lines:
+            return any(line.rstrip("\n").removesuffix(" (deleted)").endswith(f" {path}") for line in lines)
+    except OSError:
+        return False
 
 
 def archive_of(kind: str, folder: Path, java: Java, jars: Iterable[Path], options: Sequence[str]) -> Archive | None:

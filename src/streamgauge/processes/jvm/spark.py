@@ -6,6 +6,7 @@ Properties go through a file that only we can read, since every user of a machin
 import importlib.util
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,8 @@ from streamgauge.processes.jvm.properties import properties_text
 
 _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
+_WARNING: Final = re.compile(r"WARNING|\[ *([\d.,]+s)?\]")
+"""Begins what a JVM says that starts all the same, as of an archive of classes that it cannot use."""
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -74,7 +77,7 @@ class SparkJvm:
         with self.log.open("rb") as file:
             file.seek(self._begin)
             lines = file.read(10_000).decode(errors="replace").splitlines()
-        return next((f": {line}" for line in lines if line and not line.startswith("WARNING")), "")
+        return next((f": {line}" for line in lines if line and not _WARNING.match(line)), "")
 
 
 def spark_home() -> Path:
