@@ -43,6 +43,16 @@ def refused(*arguments: str) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_what_no_run_could_be_done_with_is_refused_before_the_first(tmp_path: Path, more: tuple[str, ...]) -> None:
+    out, kill = tmp_path / "out", "faults=[{kind: kill, target: broker-1, at: 1s, for: 1s}]"
+
+    lines = refused(*SWEEP, "--bootstrap", "127.0.0.1:1", "--set", kill, "--out", str(out), *more)
+
+    assert lines[0].startswith("faults.0.target: is done to the cluster")
+    assert not out.exists()
+
+
 def test_a_dry_run_tells_the_runs_in_their_order_and_starts_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     lines = said(*SWEEP, "--repeat", "2", "--dry-run", "--out", str(out)).splitlines()

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import confluent_kafka as ck
 import pytest
 from tests.cluster.conftest import CONFIGS
+from tests.cluster.test_disks import fault
 from tests.waiting import until
 
 from streamgauge.cluster.disks.mounts import why_not
@@ -15,34 +16,30 @@ from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.java import Java
-from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.disks import SLOW
+from streamgauge.scenario.model.environment.faults.families import ONE_DIRECTORY
 
 pytestmark = pytest.mark.kafka
 
 TOPIC: Final = "spread"
 PARTITIONS: Final = 4
 SLOWER_MS: Final = 300
-KINDS: Final = ("dir-full", "dir-unreadable", "dir-fails")
+KINDS: Final = [kind for kind in ONE_DIRECTORY if kind != SLOW]
 """Kafka gives a directory up for each of them, until the broker starts again."""
 
 
 @pytest.fixture(scope="module")
 def two_directories(
     java: Java, tmp_path_factory: pytest.TempPathFactory, _own_state: None
-) -> Iterator[EmbeddedCluster | None]:
-    """A broker whose second directory passes through us; None where none can."""
-    if why_not():
-        yield None
-        return
+) -> Iterator[EmbeddedCluster]:
+    """A broker whose second directory passes through us."""
+    if reason := why_not():
+        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("directories")
     plan = ClusterPlan(heap="256m", configs=CONFIGS, data_dirs=2, passing=frozenset({(0, 2)}))
     with start_cluster(plan, logs=folder / "logs", data=folder / "data", java=java) as running:
         Cluster(running.bootstrap, {}).create_topic(TOPIC, PARTITIONS, 1, {})
         yield running
-
-
-def fault(kind: str, **more: Any) -> DiskFault:
-    return DiskFault.model_validate({"at": "1s", "kind": kind, "target": "broker-1", "for": "1s", **more})
 
 
 def partitions_in(directory: Path) -> list[int]:
@@ -71,19 +68,17 @@ def has_first(cluster: EmbeddedCluster, partition: int, seconds: float) -> bool:
         consumer.close()
 
 
-def test_a_slow_directory_delays_what_is_in_it(two_directories: EmbeddedCluster | None) -> None:
-    if two_directories is None:
-        pytest.skip(str(why_not()))
+def test_a_slow_directory_delays_what_is_in_it(two_directories: EmbeddedCluster) -> None:
     (broker,) = two_directories.brokers
     until(lambda: sum(len(partitions_in(each)) for each in broker.disk.directories) == PARTITIONS)
     here, there = (partitions_in(each)[0] for each in broker.disk.directories)
     assert all(acknowledged(two_directories, each) for each in (here, there))
 
-    broker.disk.begin(fault("dir-slow", delay=f"{SLOWER_MS}ms"))
+    broker.disk.begin(fault(SLOW, delay=f"{SLOWER_MS}ms"))
     began_ns = monotonic_ns()
     is_there = acknowledged(two_directories, there)
     took_ns = monotonic_ns() - began_ns
-    broker.disk.end(fault("dir-slow"))
+    broker.disk.end(fault(SLOW))
 
     assert is_there
     assert took_ns >= SLOWER_MS * NS_PER_MS
@@ -91,11 +86,7 @@ def test_a_slow_directory_delays_what_is_in_it(two_directories: EmbeddedCluster 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_directory_that_fails_is_given_up_and_the_other_is_not(
-    kind: str, two_directories: EmbeddedCluster | None
-) -> None:
-    if two_directories is None:
-        pytest.skip(str(why_not()))
+def test_a_directory_that_fails_is_given_up_and_the_other_is_not(kind: str, two_directories: EmbeddedCluster) -> None:
     (broker,) = two_directories.brokers
     here, there = (partitions_in(each)[0] for each in broker.disk.directories)
     assert acknowledged(two_directories, there)

@@ -190,10 +190,10 @@ def test_what_is_mounted_below_a_folder_is_found(tmp_path: Path) -> None:
         "4 1 0:7 / /database rw - fuse z rw\n"
     )
 
-    found = mounts._points_below(Path("/data"), told)
+    found = mounts.points_below(Path("/data"), told)
 
     assert found == [Path("/data/a b/topics-2/x"), Path("/data/a b/topics-2")]
-    assert mounts._points_below(Path("/data"), tmp_path / "none") == []
+    assert mounts.points_below(Path("/data"), tmp_path / "none") == []
 
 
 def how(act: Callable[[], object]) -> str:
@@ -262,7 +262,7 @@ def test_a_directory_fails_as_it_is_told_or_is_refused(
         mount.process.wait(10)
     finally:
         mount.end()
-        left = mounts._points_below(tmp_path)
+        left = mounts.points_below(tmp_path)
         unmount_below(tmp_path)
     assert left == []
     assert list(point.iterdir()) == []

@@ -313,6 +313,7 @@ class Case:
             ]
         with _environment(XDG_STATE_HOME=str(self.root / "state"), TMPDIR=str(self.root / "tmp")):
             from streamgauge.cluster import registry
+            from streamgauge.cluster.disks.mounts import points_below
             from streamgauge.processes.scratch import ANALYSIS, Scratch
 
             registry.sweep()
@@ -322,8 +323,7 @@ class Case:
         self.faults += [f"left behind: {path}" for path in self.out.glob("*/broker")]
         # Of brokers nothing is left at all: no entry, no claim, no outage, and no file that was to become one of them.
         self.faults += [f"left behind: {path}" for path in self.root.glob("state/**/brokers/*")]
-        with Path("/proc/self/mounts").open(encoding="utf-8") as mounts:
-            self.faults += [f"left behind: mount {line.split()[1]}" for line in mounts if f" {self.root}" in line]
+        self.faults += [f"left behind: mount {point}" for point in points_below(self.root)]
         runs = {str(path) for path in self.out.iterdir()}
         for file in memory_folder().glob("streamgauge-cells-*"):
             with contextlib.suppress(OSError):

@@ -163,9 +163,7 @@ def run(
     metrics = metrics_of(request, metrics_address, metrics_port, metrics_names)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
-        from streamgauge.runs.conduct.prepare import check_cluster
 
-        check_cluster(request)
         typer.echo(forecast(request, notes, as_json=as_json))
         return
     display = display_of(request.target_per_second, quiet=quiet)

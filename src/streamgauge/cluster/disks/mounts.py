@@ -82,11 +82,11 @@ def mounted(folder: Path, point: Path, log: Path) -> Mount:
 
 def unmount_below(folder: Path) -> None:
     """Unmount what is still mounted at a folder or below it: a process that served it may have been killed."""
-    for point in _points_below(folder):
+    for point in points_below(folder):
         subprocess.run([_PROGRAM, "-u", "-z", str(point)], check=False, capture_output=True)
 
 
-def _points_below(folder: Path, told: Path = _MOUNTS) -> list[Path]:
+def points_below(folder: Path, told: Path = _MOUNTS) -> list[Path]:
     """Where something of ours is mounted there, the innermost first."""
     try:
         lines = told.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

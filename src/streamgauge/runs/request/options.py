@@ -22,6 +22,7 @@ from streamgauge.processes.jvm.java import Java, find_java
 from streamgauge.processes.scratch import scratch_faults
 from streamgauge.record.facts import read_facts
 from streamgauge.result.schema import expectation_faults
+from streamgauge.runs.conduct.prepare import check_cluster
 from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import read_scenario, setting_text
@@ -157,22 +158,21 @@ def request_in(
     arrivals = _examined(resolved, around.address, around.connection, granted, faults) if resolved else None
     if faults or resolved is None or around.java is None:
         return None, faults
-    return (
-        Request(
-            scenario=resolved,
-            out=options.out,
-            command=mask_command(options.command),
-            java=around.java,
-            bootstrap=around.address,
-            broker=options.broker,
-            connection=around.connection,
-            keep_broker=options.keep_broker,
-            allow_reset=options.allow_reset,
-            trust=granted,
-            arrivals=arrivals,
-        ),
-        [],
+    request = Request(
+        scenario=resolved,
+        out=options.out,
+        command=mask_command(options.command),
+        java=around.java,
+        bootstrap=around.address,
+        broker=options.broker,
+        connection=around.connection,
+        keep_broker=options.keep_broker,
+        allow_reset=options.allow_reset,
+        trust=granted,
+        arrivals=arrivals,
     )
+    faults.of(check_cluster, request)
+    return (None, faults) if faults else (request, [])
 
 
 def _examined(
