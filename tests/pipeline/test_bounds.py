@@ -150,7 +150,8 @@ def columns(rows: list[Row]) -> dict[str, Any]:
 def bounds(folder: RunFolder) -> dict[str, dict[str, Any]]:
     """The rows by their metrics; only stages of pipelines have high ends."""
     rows = pq.read_table(folder.tables / "bounds.parquet").to_pylist()
-    ends = [name for name in rows[0] if name.endswith("_high_ms") and name != "mad_high_ms"]
+    spread = {"stddev_high_ms", "mad_high_ms"}
+    ends = [name for name in rows[0] if name.endswith("_high_ms") and name not in spread]
     assert {row[name] for row in rows for name in ends} == {None}
     return {row.pop("metric"): {name: value for name, value in row.items() if name not in ends} for row in rows}
 
@@ -162,7 +163,8 @@ def shown(low: LowEnds | None, delivered: LowEnds | None) -> dict[str, Any]:
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
     if delivered:
         found |= {f"delivered_{name}_ms": delivered.percentiles_ns[name] for name in ("p50", "p95", "p99", "p99_9")}
-    found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
+    for name, (least, most) in (("stddev", low.stddev_ns), ("mad", low.mad_ns)):
+        found |= {f"{name}_low_ms": least, f"{name}_high_ms": most}
     return {"known": True} | {name: value / NS_PER_MS for name, value in found.items()}
 
 

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets
 from streamgauge.pipeline.metrics.aggregates.bounds import (
     UNKNOWN,
@@ -20,6 +20,7 @@ from streamgauge.pipeline.metrics.aggregates.bounds import (
 
 WIDTHS = st.integers(0, 10**10)
 VALUES = st.integers(-10, 10**12)
+MS = 1_000_000
 
 
 @given(st.lists(WIDTHS, min_size=1))
@@ -75,10 +76,67 @@ def test_the_truth_of_moments_lies_within(messages: list[tuple[int, int]], data:
 
     assert found
     assert found.mean_ns <= np.mean(truth) + 1e-3
-    assert abs(np.std(values) - np.std(truth)) <= found.rms_width_ns * (1 + 1e-9) + 1e-3
+    assert within(float(np.std(truth)), found.stddev_ns)
+    assert within(float(np.std(values)), found.stddev_ns)
     least, most = found.mad_ns
     middle = sorted(truth)[(len(truth) + 1) // 2 - 1]
     assert least <= sorted(abs(value - middle) for value in truth)[(len(truth) + 1) // 2 - 1] <= most
+
+
+def within(value: float, ends: tuple[float, float]) -> bool:
+    """But for the precision of floating-point numbers."""
+    return ends[0] * (1 - 1e-9) - 1e-3 <= value <= ends[1] * (1 + 1e-9) + 1e-3
+
+
+def ends_of(widths: Widths) -> tuple[Int64s, Int64s]:
+    """The least and the most that each message can have been."""
+    lower = lower_edge_ns(widths.bucket)
+    return lower - np.minimum(widest_ns(widths.width), lower), upper_edge_ns(widths.bucket)
+
+
+COPIES = 40
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), min_size=1, max_size=8))
+def test_the_ends_of_a_standard_deviation_can_be_reached(messages: list[tuple[int, int]]) -> None:
+    """The low one by messages near one point, the high one by messages at their ends, but for a single message."""
+    widths = counted(messages)
+    low, high = (each.astype(np.float64) for each in ends_of(widths))
+
+    found = low_ends(Widths(widths.bucket, widths.width, widths.count * COPIES))
+
+    assert found
+    points, step = np.linspace(low.min(), high.max(), 1_000, retstep=True)
+    near = np.clip(points[:, None], low, high)
+    distances = np.sqrt(((near - points[:, None]) ** 2).mean(axis=1))
+    assert distances.min() - step - 1e-3 <= found.stddev_ns[0] <= distances.min() + 1e-3
+    order = np.argsort(np.repeat((low + high) / 2, COPIES))
+    lows, highs = np.repeat(low, COPIES)[order], np.repeat(high, COPIES)[order]
+    most = max(np.var(np.append(lows[:place], highs[place:])) for place in range(len(order) + 1))
+    assert most * (1 - 1e-9) - 1e-3 <= found.stddev_ns[1] ** 2 <= most + (high - low).max() ** 2 / len(order) + 1e-3
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)), min_size=2, max_size=12))
+@example([(8 * MS, 54 * MS), (56 * MS, 60 * MS), (48 * MS, MS), (59 * MS, 15 * MS), (23 * MS, 3 * MS)])
+@example([(47 * MS, 2 * MS), (26 * MS, 15 * MS), (41 * MS, 13 * MS), (26 * MS, 27 * MS), (44 * MS, 6 * MS),
+          (43 * MS, 44 * MS), (8 * MS, 26 * MS)])  # fmt: skip
+def test_the_ends_of_a_median_absolute_deviation_hold_for_each_place_of_the_median(
+    messages: list[tuple[int, int]],
+) -> None:
+    """By little. In both examples the end lies between two of the places that are tried."""
+    low, high = ends_of(counted(messages))
+    middle = (len(messages) + 1) // 2 - 1
+    least, most = int(np.sort(low)[middle]), int(np.sort(high)[middle])
+    places = np.linspace(least, most, 1_000)[:, None]
+    nearest = np.sort(np.maximum(np.maximum(low - places, places - high), 0), axis=1)[:, middle].min()
+    farthest = np.sort(np.maximum(high - places, places - low), axis=1)[:, middle].max()
+    slack = (most - least) / 16 + 1e-3
+
+    found = low_ends(counted(messages))
+
+    assert found
+    assert nearest - slack <= found.mad_ns[0] <= nearest + 1e-3
+    assert farthest - 1e-3 <= found.mad_ns[1] <= farthest + slack
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**12), WIDTHS), min_size=1, max_size=50), st.booleans(), st.data())

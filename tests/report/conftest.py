@@ -86,7 +86,7 @@ def latency(metric: str, p99: float, scope: str = "measure", second: int | None 
 def bounds(metric: str, p99: float = 6.0) -> Row:
     """Narrow ones: everything is believed."""
     low = {name: value for name, value in latency(metric, p99).items() if name.endswith("_ms")}
-    ends = {"rms_width_ms": 0.05, "mad_low_ms": 0.5, "mad_high_ms": 0.5}
+    ends = {"stddev_low_ms": 0.95, "stddev_high_ms": 1.05, "mad_low_ms": 0.5, "mad_high_ms": 0.5}
     return {"metric": metric, "known": True, **low, **ends}
 
 

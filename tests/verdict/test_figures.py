@@ -299,7 +299,8 @@ def acks(
     section = LatencySection(
         ack=LatencyPair(response=None, service=service), end_to_end=none, processing=none, poll=None
     )
-    row = {**dict.fromkeys(names, 9.9), "rms_width_ms": 0.5, "mad_low_ms": 10.0, "mad_high_ms": 10.0, **bounds}
+    spread = {"stddev_low_ms": 9.5, "stddev_high_ms": 10.5, "mad_low_ms": 10.0, "mad_high_ms": 10.0}
+    row = {**dict.fromkeys(names, 9.9), **spread, **bounds}
     sampled = [{"metric": "ack_service", "low_ms": 8.0, "high_ms": 12.0, "percentile": each} for each in sampling]
     run = evidence(bounds=[{"metric": "ack_service", "known": True, **row}], sampling=sampled)
     if errors_ms is not None:
@@ -313,6 +314,39 @@ def test_a_variance_is_the_square_of_a_standard_deviation() -> None:
 
     assert ends(found["stddev_ms"]) == (9.5, 10.5, "believed")
     assert (found["variance_ms2"].value, *ends(found["variance_ms2"])) == (100, 9.5**2, 10.5**2, "believed")
+
+
+def test_a_standard_deviation_may_have_been_less_or_more() -> None:
+    found = acks({"stddev_low_ms": 7.0, "stddev_high_ms": 12.5})["stddev_ms"]
+
+    assert ends(found) == (7.0, 12.5, "bounded")
+    assert found.because[0] == "without the instrument it may have been up to 3.00 ms less, or up to 2.50 ms more"
+
+
+@pytest.mark.parametrize("name", ["stddev", "mad"])
+def test_the_spread_of_a_service_time_reaches_to_that_of_messages_sent_when_they_were_due(name: str) -> None:
+    """Sent late, a message has a service time that is shorter than the response time it would have had."""
+    none = LatencyPair(response=None, service=None)
+    names = [name for name in LatencyFigures.model_fields if name.endswith("_ms") and "_hi" not in name]
+    values: dict[str, Any] = {**dict.fromkeys(names, 10.0), "variance_ms2": 100.0}
+    service = LatencyFigures(count=9, censored=1, selected_by="due", cdf=[], reasons={}, **values)
+    section = LatencySection(
+        ack=LatencyPair(response=service.model_copy(), service=service), end_to_end=none, processing=none, poll=None
+    )
+    row = {"known": True, **dict.fromkeys(names, 9.9)}
+    rows = [
+        {
+            "metric": f"ack_{kind}",
+            **row,
+            **{f"{each}_{end}_ms": value for each in ("stddev", "mad") for end, value in of},
+        }
+        for kind, of in (("service", (("low", 9.0), ("high", 10.5))), ("response", (("low", 8.5), ("high", 11.0))))
+    ]
+
+    found = dict(latencies(evidence(bounds=rows), section))
+
+    assert ends(found[f"latency.ack.service.{name}_ms"])[:2] == (8.5, 11.0)
+    assert ends(found[f"latency.ack.response.{name}_ms"])[:2] == (8.5, 11.0)
 
 
 @pytest.mark.parametrize(

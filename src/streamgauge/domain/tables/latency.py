@@ -130,7 +130,8 @@ BOUNDS = Schema(
         ),
         may("mad_low_ms", _F64, "low end of the median absolute deviation"),
         may("mad_high_ms", _F64, "high end of the median absolute deviation"),
-        may("rms_width_ms", _F64, "root mean square of the widths: the standard deviation is off by no more"),
+        may("stddev_low_ms", _F64, "low end of the standard deviation"),
+        may("stddev_high_ms", _F64, "high end of the standard deviation"),
     ),
 )
 

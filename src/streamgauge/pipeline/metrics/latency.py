@@ -116,7 +116,8 @@ def _bounds(metric: Metric, widths: Widths | None, ages: Buckets) -> Row:
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
     if ages.total and (delivered := low_ends(widths)):
         found |= {f"delivered_{each}_ms": delivered.percentiles_ns[each] for each in DELIVERED_PERCENTILES}
-    found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
+    for name, ends in (("stddev", low.stddev_ns), ("mad", low.mad_ns)):
+        found |= dict(zip((f"{name}_low_ms", f"{name}_high_ms"), ends, strict=True))
     if rounding and (high := high_ends(widths, rounding.more_ns, moves=rounding.moves)):
         found |= {"min_high_ms": high.min_ns, "mean_high_ms": high.mean_ns, "max_high_ms": high.max_ns}
         found |= {f"{each}_high_ms": high.percentiles_ns[each] for each in PERCENTILES}

@@ -5,11 +5,12 @@ up: exact to the microsecond below 8, then 4 classes for each power of two, so t
 than the width. The low end of a percentile is the percentile of the low ends, never a percentile less a percentile.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.domain.clock import NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
@@ -23,6 +24,10 @@ WIDEST: Final = (MAX_EXPONENT << SUB_BITS) + (2 << SUB_BITS) - 1
 """Their class."""
 UNKNOWN: Final = 127
 """The class of a width that is not known; no other is so large."""
+_HALVINGS: Final = 64
+"""Of the range of a latency, which is below 2**63 ns: what is left is below a nanosecond."""
+_PLACES: Final = 17
+"""Where the median is tried. An interval of it of half a millisecond leaves 16 us between two."""
 
 
 def width_class(widths_ns: Int64s) -> Int64s:
@@ -78,9 +83,9 @@ class LowEnds:
     mean_ns: float
     max_ns: int
     percentiles_ns: Mapping[str, int]
-    rms_width_ns: float
-    """Root mean square of the widths: the standard deviation cannot be off by more."""
-    mad_ns: tuple[int, int]
+    stddev_ns: tuple[float, float]
+    """The least and the most that the standard deviation can have been."""
+    mad_ns: tuple[float, float]
     """The least and the most that the median absolute deviation can have been."""
 
 
@@ -105,14 +110,13 @@ def low_ends(widths: Widths, ages: Buckets = EMPTY, less_ns: int = 0) -> LowEnds
         return None
     edges, high, total = lower_edge_ns(widths.bucket), upper_edge_ns(widths.bucket), int(widths.count.sum())
     low = edges - np.minimum(widest_ns(widths.width) + less_ns, np.maximum(edges, 0))
-    spread = (high - low).astype(np.float64)
     of_all, counts = np.append(low, lower_edge_ns(ages.index)), np.append(widths.count, ages.count)
     return LowEnds(
         min_ns=int(low.min()),
         mean_ns=float((low * widths.count).sum() / total),
         max_ns=int(low.max()),
         percentiles_ns=_percentiles_ns(of_all, counts),
-        rms_width_ns=float(np.sqrt((spread**2 * widths.count).sum() / total)),
+        stddev_ns=_stddev_ns(low.astype(np.float64), high.astype(np.float64), widths.count),
         mad_ns=_mad_ns(low, high, widths.count),
     )
 
@@ -142,19 +146,50 @@ def _percentiles_ns(values: Int64s, count: Int64s) -> dict[str, int]:
     return {name: int(values[order[place]]) for name, place in places.items()}
 
 
-def _mad_ns(low: Int64s, high: Int64s, count: Int64s) -> tuple[int, int]:
+def _stddev_ns(low: NDArray[np.float64], high: NDArray[np.float64], count: Int64s) -> tuple[float, float]:
+    """The ends of the standard deviation of values that each lie between `low` and `high`.
+
+    A variance is the least mean square of distances to any one point. So its low end is that of the distances to the
+    nearest points of all intervals, and its high end is at most that of those to the farthest ends. Both are convex in
+    the point, which lies where the points reached have it as their mean.
+    """
+    middle = (low + high) / 2
+    reached: tuple[Callable[[float], NDArray[np.float64]], ...] = (
+        lambda point: np.clip(point, low, high),
+        lambda point: np.where(point < middle, high, low),
+    )
+    least, most = (_deviation(each, float(low.min()), float(high.max()), count) for each in reached)
+    return least, most
+
+
+def _deviation(reached: Callable[[float], NDArray[np.float64]], low: float, high: float, count: Int64s) -> float:
+    """The least root mean square of the distances from a point between `low` and `high` to what is reached from it."""
+    for _ in range(_HALVINGS):
+        point = (low + high) / 2
+        if ((point - reached(point)) * count).sum() > 0:
+            high = point
+        else:
+            low = point
+    return min(float(np.sqrt(((reached(end) - end) ** 2 * count).sum() / count.sum())) for end in (low, high))
+
+
+def _mad_ns(low: Int64s, high: Int64s, count: Int64s) -> tuple[float, float]:
     """The ends of the median absolute deviation of values that each lie between `low` and `high`.
 
-    The median lies between those of the ends, and the deviation of each value between the least and the most that its
-    ends leave. The median of the least is the low end, as medians rise with what they are medians of.
+    The median lies between those of the ends. For each place of it, the deviation of a value lies between the least and
+    the most that its ends leave, and medians rise with what they are medians of. From one place to another, deviations
+    and their median change by no more than the places are apart: some places, and half of what lies between two, stand
+    for all.
     """
     least, most = _median(low, count), _median(high, count)
-    nearest = np.maximum(np.maximum(low - most, least - high), 0)
-    farthest = np.maximum(np.abs(high - least), np.abs(low - most))
-    return _median(nearest, count), _median(farthest, count)
+    places = np.linspace(least, most, _PLACES)
+    nearest = [_median(np.maximum(np.maximum(low - each, each - high), 0.0), count) for each in places]
+    farthest = [_median(np.maximum(high - each, each - low), count) for each in places]
+    between = (most - least) / (_PLACES - 1) / 2
+    return max(0.0, min(nearest) - between), max(farthest) + between
 
 
-def _median(values: Int64s, count: Int64s) -> int:
+def _median(values: Int64s | NDArray[np.float64], count: Int64s) -> float:
     order = np.argsort(values, kind="stable")
     up_to = np.cumsum(count[order])
-    return int(values[order][np.searchsorted(up_to, -(-up_to[-1] // 2))])
+    return float(values[order][np.searchsorted(up_to, -(-up_to[-1] // 2))])

@@ -130,18 +130,17 @@ def _bounded(
         figure = _calibrated(run, bounds["metric"], value, low, most.ms(name) or value)
         yield f"{path}.{name}_ms", figure.model_copy(update=sampled.get(name, {}))
     yield from _delivered(run, path, shown, bounds, most)
-    if (stddev := shown.stddev_ms) is not None:
-        spread = bounds["rms_width_ms"]
-        figure = _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
-        yield f"{path}.stddev_ms", figure
-        if shown.variance_ms2 is not None:
-            squared = {name: value**2 for name in ("low", "high") if (value := getattr(figure, name)) is not None}
+    since_due = bounds["metric"].replace("service", "response")
+    punctual = bounds if most is shown else _bounds_of(run, since_due, bounds.get("second"))
+    for name in ("stddev", "mad"):
+        if (value := shown.ms(name)) is None:
+            continue
+        ends = [row[f"{name}_{end}_ms"] for row in (bounds, punctual or bounds) for end in ("low", "high")]
+        figure = _of_latency(run, value, min(ends), max(ends))
+        yield f"{path}.{name}_ms", figure
+        if name == "stddev" and shown.variance_ms2 is not None:
+            squared = {end: found**2 for end in ("low", "high") if (found := getattr(figure, end)) is not None}
             yield f"{path}.{_VARIANCE}", figure.model_copy(update={**squared, "value": shown.variance_ms2})
-    if (mad := shown.mad_ms) is not None:
-        since_due = bounds["metric"].replace("service", "response")
-        punctual = bounds if most is shown else _bounds_of(run, since_due, bounds.get("second"))
-        mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
-        yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
 
 
 def _delivered(
@@ -190,7 +189,7 @@ def _calibrated(run: Evidence, metric: str, value: float, low: float, high: floa
     if figure.trust == "believed":
         return figure
     # What the run itself did explains only what would have been wide without the calibration.
-    because = [_less(wide[1] - wide[0]), *plain.because[1:]] if found.below_ms else plain.because
+    because = [_off(value, *wide), *plain.because[1:]] if found.below_ms else plain.because
     because = [*because, told(calibration, found)]
     return figure.model_copy(update={"because": because})
 
@@ -204,18 +203,19 @@ def _dotted(metric: str) -> str:
 def _of_latency(run: Evidence, value: float, low: float, high: float, stamped_ms: float = 0.0) -> FigureTrust:
     """A latency; `stamped_ms` is by how much its begin is rounded down."""
     trust = limits.of_stamped(value, low, high, stamped_ms)
-    because = [] if trust == "believed" else _why_wide(run, high - low)
+    because = [] if trust == "believed" else _why_wide(run, _off(value, low, high))
     return FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
 
 
-def _less(width_ms: float) -> str:
-    return f"without the instrument it may have been up to {milliseconds(width_ms)} less"
+def _off(value: float, low: float, high: float) -> str:
+    more = f", or up to {milliseconds(high - value)} more" if high > value else ""
+    return f"without the instrument it may have been up to {milliseconds(max(0.0, value - low))} less{more}"
 
 
-def _why_wide(run: Evidence, width_ms: float) -> list[str]:
-    """What made an interval wide, as far as that is known of the whole run."""
+def _why_wide(run: Evidence, off: str) -> list[str]:
+    """What made an interval wide, as far as that is known of the whole run; `off` says how wide."""
     late = (run.schedule_delay or {}).get("p99_ms") if run.has_schedule else None
-    found = [_less(width_ms)]
+    found = [off]
     if late is not None:
         found.append(f"schedule delay p99 {milliseconds(late)}")
     gaps = [row for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
