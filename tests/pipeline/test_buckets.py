@@ -106,9 +106,9 @@ def test_widths_are_those_of_each_message_and_of_exact_values_nothing(spark: Spa
         "schedule_delay": Value("value", "part", width=NOTHING_ADDED),
         "ack_service": Value("value + 1", "part", width="if(value = 5, null, value * 10)"),
     }
-    found = widths_of([histogram(frame, metrics).toArrow()], exact={"schedule_delay"})
+    found = widths_of(Counts.of(histogram(frame, metrics).toArrow()), exact={"schedule_delay"})
     exact, told = found["schedule_delay"], found["ack_service"]
     assert exact.bucket.tolist() == bucket_of(np.array([5, 900])).tolist()
     assert (exact.width.tolist(), exact.count.tolist()) == ([0, 0], [1, 2])
-    assert told.bucket.tolist() == bucket_of(np.array([6, 901])).tolist()
-    assert (told.width.tolist(), told.count.tolist()) == ([UNKNOWN, int(classes_of(np.array([9000]))[0])], [1, 2])
+    assert told.bucket.tolist() == bucket_of(np.array([901, 6])).tolist()
+    assert (told.width.tolist(), told.count.tolist()) == ([int(classes_of(np.array([9000]))[0]), UNKNOWN], [2, 1])

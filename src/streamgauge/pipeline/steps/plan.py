@@ -67,7 +67,7 @@ def _measured(
         *which.stage_metrics(run.traits, which.known_stages(run.traits, run.bronze), staged),
     ]
     histograms = Histograms(Counts.of(*counted), Counts.of(sent.ages, received.ages))
-    return _Measured(metrics, histograms, widths_of(counted, OF_SENDING))
+    return _Measured(metrics, histograms, widths_of(histograms.delivered, OF_SENDING))
 
 
 def _load_steps(run: Inputs) -> list[LoadStep]:

@@ -1,7 +1,7 @@
 """What a latency can have been without the instrument: the low ends of its figures, from the width of each message.
 
 The width of a message is how much of its latency the instrument may have added. Widths are counted in classes, rounded
-up: exact to the microsecond below 8, then 4 classes for each power of two, so that a class is at most a quarter wider
+up: exact to the microsecond below 16, then 8 classes for each power of two, so that a class is at most an eighth wider
 than the width. The low end of a percentile is the percentile of the low ends, never a percentile less a percentile.
 """
 
@@ -16,13 +16,13 @@ from streamgauge.domain.clock import NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, rank_of
 
-SUB_BITS: Final = 2
-MAX_EXPONENT: Final = 29
+SUB_BITS: Final = 3
+MAX_EXPONENT: Final = 28
 WIDEST_US: Final = (2 << SUB_BITS << MAX_EXPONENT) - 1
 """Larger widths are told as this: 71 minutes."""
 WIDEST: Final = (MAX_EXPONENT << SUB_BITS) + (2 << SUB_BITS) - 1
 """Their class."""
-UNKNOWN: Final = 127
+UNKNOWN: Final = 255
 """The class of a width that is not known; no other is so large."""
 _HALVINGS: Final = 64
 """Of the range of a latency, which is below 2**63 ns: what is left is below a nanosecond."""

@@ -34,20 +34,18 @@ from streamgauge.pipeline.read.rows import numbers
 
 BUCKET_BITS = 14
 AT_BITS = 36
-WIDTH_BITS = 7
+BY_BITS = 2
 NOT_KNOWN = "cast(null as bigint)"
 NOTHING_ADDED = "0L"
-_OF_WIDTHS = (1 << AT_BITS) - 1
-"""The part of all messages of the measure phase that are in some part, counted by their widths. A third `By` would take
-a bit, and the key has none to spare."""
 METRIC_NUMBERS: Mapping[str, int] = {name: number for number, name in enumerate(METRICS)}
 
 
 class By(IntEnum):
-    """What a count belongs to: a window (`at` is its tick), or a part of the measure phase (`at` says which)."""
+    """What a count belongs to, which `at` says: the tick of a window, a part or a width of the measure phase."""
 
     TICK = 0
     PART = 1
+    WIDTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +99,22 @@ def _keys(metric: str, value: Value) -> Iterator[str]:
     yield _key(metric, By.TICK, f"{metric}_at")
     yield f"if({is_measured}, {_key(metric, By.PART, f'{metric}_part')}, null)"
     if value.is_widened:
-        key = _key(metric, By.PART, f"{_OF_WIDTHS}L", f"{metric}_width_class")
+        key = _key(metric, By.WIDTH, f"{metric}_width_class")
         yield f"if({is_measured} and {metric}_part is not null, {key}, null)"
 
 
-def _key(metric: str, by: By, at: str, width: str = "0L") -> str:
-    head = f"({_head(metric, by)}L << {AT_BITS} | {at})"
-    return f"{head} << {BUCKET_BITS + WIDTH_BITS} | {metric}_bucket << {WIDTH_BITS} | {width}"
+def _key(metric: str, by: By, at: str) -> str:
+    return f"({_head(metric, by)}L << {AT_BITS} | {at}) << {BUCKET_BITS} | {metric}_bucket"
 
 
 def _head(metric: str, by: By) -> int:
     """What keys of a metric begin with."""
-    return METRIC_NUMBERS[metric] << 1 | by
+    return METRIC_NUMBERS[metric] << BY_BITS | by
 
 
 def packed(metric: str, by: By, at: Int64s, buckets: Int64s) -> Int64s:
     """The keys that `histogram` would give to values of one metric, in numpy."""
-    return ((_head(metric, by) << AT_BITS) + at << BUCKET_BITS) + buckets + 1 << WIDTH_BITS
+    return ((_head(metric, by) << AT_BITS) + at << BUCKET_BITS) + buckets + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +130,15 @@ class Counts:
     @classmethod
     def of(cls, *given: pa.Table | None) -> "Counts":
         """Counts of what `histogram` gave, in any number of pieces, which are added up; None is nothing."""
-        keys, counts = _columns(given)
-        plain = keys >> (BUCKET_BITS + WIDTH_BITS) & (1 << AT_BITS) - 1 != _OF_WIDTHS
-        pieces = Buckets.merged(keys[plain] >> WIDTH_BITS, counts[plain])
-        key, count = pieces.index, pieces.count
-        head = key >> (BUCKET_BITS + AT_BITS)
+        tables = [table for table in given if table is not None]
+        pieces = Buckets.merged(_column(tables, "key"), _column(tables, "count"))
+        head = pieces.index >> (BUCKET_BITS + AT_BITS)
         return cls(
-            metric=head >> 1,
-            by=head & 1,
-            at=key >> BUCKET_BITS & (1 << AT_BITS) - 1,
-            bucket=(key & (1 << BUCKET_BITS) - 1) - 1,
-            count=count,
+            metric=head >> BY_BITS,
+            by=head & (1 << BY_BITS) - 1,
+            at=pieces.index >> BUCKET_BITS & (1 << AT_BITS) - 1,
+            bucket=(pieces.index & (1 << BUCKET_BITS) - 1) - 1,
+            count=pieces.count,
         )
 
     def where(self, chosen: Any) -> "Counts":
@@ -153,7 +148,7 @@ class Counts:
     def metric_by(self, metric: str, by: By) -> "Counts":
         """The counts of one metric, by window or by part."""
         wanted = _head(metric, by)
-        packed = self.metric << 1 | self.by
+        packed = self.metric << BY_BITS | self.by
         return self.where(slice(*np.searchsorted(packed, [wanted, wanted + 1])))
 
     def buckets(self) -> Buckets:
@@ -182,30 +177,20 @@ class Histograms:
         return self.delivered, self.censored
 
 
-def widths_of(given: Sequence[pa.Table | None], exact: Collection[str]) -> dict[str, Widths]:
+def widths_of(counts: Counts, exact: Collection[str]) -> dict[str, Widths]:
     """Of each metric the messages of the measure phase, by how long they took and how wide they are.
 
     To the `exact` ones the instrument adds nothing.
     """
-    keys, counts = _columns(given)
-    heads = keys >> (BUCKET_BITS + WIDTH_BITS)
     found = {}
     for name in METRIC_NUMBERS:
-        part = _head(name, By.PART)
-        chosen = heads >> AT_BITS == part if name in exact else heads == (part << AT_BITS) + _OF_WIDTHS
-        pieces = Buckets.merged(keys[chosen] & (1 << BUCKET_BITS + WIDTH_BITS) - 1, counts[chosen])
-        bucket_and_width = pieces.index
-        found[name] = Widths(
-            bucket=(bucket_and_width >> WIDTH_BITS) - 1,
-            width=bucket_and_width & (1 << WIDTH_BITS) - 1,
-            count=pieces.count,
-        )
+        if name in exact:
+            parts = counts.metric_by(name, By.PART).buckets()
+            found[name] = Widths(parts.index, np.zeros_like(parts.index), parts.count)
+        else:
+            wide = counts.metric_by(name, By.WIDTH)
+            found[name] = Widths(wide.bucket, wide.at, wide.count)
     return found
-
-
-def _columns(given: Sequence[pa.Table | None]) -> tuple[Int64s, Int64s]:
-    tables = [table for table in given if table is not None]
-    return _column(tables, "key"), _column(tables, "count")
 
 
 def _column(tables: Sequence[pa.Table], name: str) -> NDArray[np.int64]:

@@ -18,14 +18,15 @@ from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_o
 
 
 def bucket_table(histograms: Histograms) -> pa.Table:
-    """The table `latency_buckets`; schedule delay by producer is not in it."""
+    """The table `latency_buckets`; schedule delay by producer is not in it, nor are widths."""
     delivered, ages = (_buckets(counts, censored=counts is histograms.censored) for counts in histograms.both)
     return pa.concat_tables([delivered, ages])
 
 
 def _buckets(counts: Counts, *, censored: bool) -> pa.Table:
     names = list(METRICS)
-    counts = counts.where(~((counts.by == By.PART) & (counts.metric == names.index(SCHEDULE_DELAY))))
+    by_producer = (counts.by == By.PART) & (counts.metric == names.index(SCHEDULE_DELAY))
+    counts = counts.where((counts.by != By.WIDTH) & ~by_producer)
     by_window = counts.by == By.TICK
     metric = pa.DictionaryArray.from_arrays(counts.metric.astype(np.int32), names)
     where = {name: _where(~by_window, numbers) for name, numbers in place_of(counts.at).items()}
