@@ -8,9 +8,9 @@ import pytest
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
-from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
-from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
+from streamgauge.runs.machine.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
+from streamgauge.runs.machine.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
+from streamgauge.runs.machine.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
 from streamgauge.verdict.trust.calibrated import PLANTED_MS
 
 FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
