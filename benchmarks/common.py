@@ -27,9 +27,9 @@ from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import machine, read_facts, versions
 from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
-from streamgauge.runs.archives import make as make_archives
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.experiment.settle import idle_share as idle_share
+from streamgauge.runs.machine.archives import make as make_archives
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.runs.request.trust import Trust

@@ -18,9 +18,9 @@ from typing import Final
 from benchmarks.common import heading, idle_share
 from benchmarks.starving import drawn, starved
 from streamgauge.processes.jvm.java import find_java
-from streamgauge.runs.calibrate.compared import NAMES, Compared
-from streamgauge.runs.calibrate.planned import Planned
-from streamgauge.runs.calibrate.run import calibrate
+from streamgauge.runs.machine.calibrate.compared import NAMES, Compared
+from streamgauge.runs.machine.calibrate.planned import Planned
+from streamgauge.runs.machine.calibrate.run import calibrate
 from streamgauge.verdict.trust.limits import BELIEVED_MS, BELIEVED_SHARE
 
 RATES: Final = (1_000, 3_000, 10_000, 30_000)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.runs.api import Run, broker, open, run  # noqa: A004 - as in `gzip.open`
     from streamgauge.runs.experiment.api import Experiment, Search, experiment, search, sweep
-    from streamgauge.runs.sql import sql
+    from streamgauge.runs.results.sql import sql
 
 __all__ = ["Experiment", "Run", "Search", "broker", "experiment", "open", "run", "search", "sql", "sweep"]
 _OF_EXPERIMENTS = {"Experiment", "Search", "experiment", "search", "sweep"}
@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(of_experiments, name)
     if name == "sql":
-        from streamgauge.runs.sql import sql
+        from streamgauge.runs.results.sql import sql
 
         return sql
     from streamgauge.runs import api

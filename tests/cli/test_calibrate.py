@@ -12,8 +12,8 @@ from streamgauge.cli.machine.calibrate import calibrate
 from streamgauge.domain.errors import BadInput
 from streamgauge.record.calibrations import read_calibrations
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.runs.calibrate.compared import INVENTED, NAMES, PLANTED, Compared, Figures
-from streamgauge.runs.calibrate.planned import Planned
+from streamgauge.runs.machine.calibrate.compared import INVENTED, NAMES, PLANTED, Compared, Figures
+from streamgauge.runs.machine.calibrate.planned import Planned
 from streamgauge.verdict.exits import Exit
 
 TRUTH = Figures(dict.fromkeys(NAMES, 1.0), dict.fromkeys(PLANTED, 3) | dict.fromkeys(INVENTED, 0))

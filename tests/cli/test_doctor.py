@@ -31,7 +31,9 @@ GOOD = Machine(
 def _has_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("streamgauge.cli.machine.doctor.find_java", lambda _: Java(Path("/jdk/bin/java"), "21.0.1", 21))
+    monkeypatch.setattr(
+        "streamgauge.runs.machine.examine.find_java", lambda _: Java(Path("/jdk/bin/java"), "21.0.1", 21)
+    )
 
 
 def said(*, as_json: bool, machine: Machine = GOOD) -> tuple[Exit, str]:
@@ -72,7 +74,7 @@ def test_without_java_the_machine_is_not_ready(monkeypatch: pytest.MonkeyPatch, 
     def find_java(_: object) -> Java:
         raise BadInput.single("Java", "version 17 or newer is needed, but found none", "Install one")
 
-    monkeypatch.setattr("streamgauge.cli.machine.doctor.find_java", find_java)
+    monkeypatch.setattr("streamgauge.runs.machine.examine.find_java", find_java)
     code, text = said(as_json=as_json)
 
     assert code == Exit.FAILED

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.foreign.results.given import SAMPLES
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
+from streamgauge.cli.results.imported import import_files
 from streamgauge.domain.errors import BadInput
 
 RUNNER = CliRunner()
@@ -48,7 +50,7 @@ def test_nothing_is_left_where_it_cannot_be_written(tmp_path: Path, monkeypatch:
     def fail(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("streamgauge.cli.results.imported.publish", fail)
+    monkeypatch.setattr("streamgauge.runs.foreign.imported.publish", fail)
 
     given = RUNNER.invoke(app, ["import", str(SAMPLES / "e2e.log"), "--out", str(tmp_path / "runs"), "--quiet"])
 
@@ -82,3 +84,19 @@ def test_folders_are_read_with_those_below(tmp_path: Path) -> None:
     )
 
     assert sorted(told["tool"] for told in json.loads(given.stdout)) == ["OpenMessaging Benchmark", "kafka-e2e-latency"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"form": "jmeter"}, "no such format"),
+        ({"unit": "fortnights"}, "no unit"),
+        ({"latency": "ack"}, "no latency"),
+        ({"latency": "poll.service"}, "no latency"),
+    ],
+)
+def test_bad_options(asked: dict[str, str], said: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"form": None, "unit": None, "latency": None} | asked
+
+    with pytest.raises(BadInput, match=said):
+        import_files([], tmp_path, **options, as_json=False, command=[], progress=print, out=print)

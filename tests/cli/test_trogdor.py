@@ -11,11 +11,11 @@ from tests.foreign.specs.test_programs import NO_OP
 from tests.report.conftest import changed
 from typer.testing import CliRunner
 
-from streamgauge.cli.loads import trogdor as command
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BrokerError
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.exports.trogdor import MillisecondBins
+from streamgauge.runs.foreign import trogdor as tasks
 
 RUNNER = CliRunner()
 
@@ -83,8 +83,8 @@ def test_a_workload_is_a_run_on_the_cluster_that_it_names(tmp_path: Path, monkey
         asked.append(request)
         show(folder, assemble(folder))
 
-    monkeypatch.setattr(command, "run_request", conduct)
-    monkeypatch.setattr(command, "request_of", lambda _source, options: options)
+    monkeypatch.setattr(tasks, "run_request", conduct)
+    monkeypatch.setattr(tasks, "request_of", lambda _source, options: options)
     spec = json.dumps({**PRODUCE, "bootstrapServers": "kafka-1:9092"})
 
     given = execute(spec, tmp_path)
@@ -104,7 +104,7 @@ def test_no_secret_of_a_specification_is_printed(tmp_path: Path, monkeypatch: py
     def fail(*_: object, **__: object) -> None:
         raise BrokerError("no broker answers")
 
-    monkeypatch.setattr(command, "request_of", fail)
+    monkeypatch.setattr(tasks, "request_of", fail)
     given = execute(json.dumps({**PRODUCE, "commonClientConf": {"sasl.jaas.config": SECRET}}), tmp_path)
 
     assert "Waiting for completion of task:" in given.stdout
@@ -134,14 +134,14 @@ def test_no_secret_of_a_program_is_kept(tmp_path: Path) -> None:
 )
 def test_bins_of_a_record_processor(given: dict[str, Any], expected: MillisecondBins) -> None:
     """What is null is not given."""
-    assert command._bins({"recordProcessor": {"type": "timestamp", **given}}) == expected
+    assert tasks._bins({"recordProcessor": {"type": "timestamp", **given}}) == expected
 
 
 def test_a_run_that_fails_is_a_task_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise BrokerError("no broker answers")
 
-    monkeypatch.setattr(command, "request_of", fail)
+    monkeypatch.setattr(tasks, "request_of", fail)
 
     given = execute(json.dumps(CONSUME), tmp_path)
 

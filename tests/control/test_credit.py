@@ -196,7 +196,7 @@ class CreditMachine(RuleBasedStateMachine):
         self.members = [Producer() for _ in range(producers)]
         self.ends = [0] * places
         self.in_flight: list[Producer] = []
-        """Messages sent whose fate is open, by their producer."""
+        """Messages sent and not reported, by their producer."""
         self.groups = [[Partition() for _ in range(places)] for _ in range(groups)]
         self.certainly_failed = 0
         self.the_controller_decides_by_fresh_reports()

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.starving import starved
 
 from streamgauge.processes.jvm.java import Java
-from streamgauge.runs.calibrate.planned import Planned
-from streamgauge.runs.calibrate.run import calibrate
+from streamgauge.runs.machine.calibrate.planned import Planned
+from streamgauge.runs.machine.calibrate.run import calibrate
 
 pytestmark = [pytest.mark.e2e, pytest.mark.spark]
 

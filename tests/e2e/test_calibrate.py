@@ -14,8 +14,8 @@ from tests.waiting import until
 
 from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.calibrations import read_calibrations
-from streamgauge.runs.calibrate.compared import PLANTED
-from streamgauge.runs.calibrate.planned import PRODUCERS
+from streamgauge.runs.machine.calibrate.compared import PLANTED
+from streamgauge.runs.machine.calibrate.planned import PRODUCERS
 
 pytestmark = pytest.mark.e2e
 

@@ -439,7 +439,7 @@ def test_a_message_that_found_no_room_when_it_was_to_be_sent_again_has_failed() 
     assert sorted(row["seq"] for row in rows.rows) == list(range(story.slot[Slot.NEXT_SEQ]))
 
 
-def test_every_fate_is_recorded_when_nothing_can_be_sent_again() -> None:
+def test_every_report_is_recorded_when_nothing_can_be_sent_again() -> None:
     """A broker that never answers: what was given up at the end has failed, and is not kept for another attempt."""
     story = Story(rate=100.0, seconds=1.0, queue_limit=10, stopped=lambda _now: True, sending=Sending(resend=3))
 
@@ -554,7 +554,7 @@ def test_what_was_never_sent_is_counted_once_it_is_recorded() -> None:
     assert story.slot[Slot.NEXT_SEQ] == 1_000
 
 
-def test_refused_messages_are_among_those_whose_fate_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_messages_are_among_those_that_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or what the live view calls acknowledged would be fewer than none."""
     refusal = Refused(failed=[(0, "MSG_SIZE_TOO_LARGE")])
     monkeypatch.setattr(FakeProducer, "send", lambda _client, _block: refusal)

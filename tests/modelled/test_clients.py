@@ -17,14 +17,14 @@ from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.modelled.memory import Shape
-from streamgauge.modelled.model import PERIOD, Fate, Model, Server, in_order, pattern, releases
+from streamgauge.modelled.model import PERIOD, Anomaly, Model, Server, in_order, pattern, releases
 from streamgauge.modelled.producer import ModelledProducer
 from streamgauge.modelled.reader import LOOK_NS, MANY, ModelledReader
 
 TAG = 7
 MS = 1_000_000
 MODEL = Model((Server(0.75, (2 * MS,), (5 * MS,)), Server(0.25, (MS,), (50 * MS,))))
-FATES = tuple(fate for fate in Fate if fate)
+ANOMALIES = tuple(anomaly for anomaly in Anomaly if anomaly)
 
 
 @dataclass
@@ -124,9 +124,9 @@ def test_acknowledgements_come_when_the_model_says(tmp_path: Path) -> None:
     assert modelled.time.at_ns == max(found.values()) + 250 * MS
 
 
-def test_every_fate_is_what_a_reader_finds(tmp_path: Path) -> None:
+def test_every_anomaly_is_what_a_reader_finds(tmp_path: Path) -> None:
     """Lost ones leave a gap, duplicates stand at two offsets, reordered ones after the next; reports tell where."""
-    modelled = Modelled(tmp_path, Model(MODEL.servers, fates=FATES * 5))
+    modelled = Modelled(tmp_path, Model(MODEL.servers, anomalies=ANOMALIES * 5))
     producer, reader = modelled.producer(), modelled.reader()
     at_ns = modelled.time.at_ns
     for first in range(0, PERIOD, 7):
@@ -138,13 +138,15 @@ def test_every_fate_is_what_a_reader_finds(tmp_path: Path) -> None:
     columns = (np.asarray(told[name]).tolist() for name in ("seq", "partition", "offset"))
     places = {seq: (lane, offset) for seq, lane, offset in zip(*columns, strict=True)}
 
-    fate = pattern(modelled.model).fate
+    anomaly = pattern(modelled.model).anomaly
     truth = in_order(releases(np.full(PERIOD, at_ns), np.arange(PERIOD), modelled.model))
     assert len(places) == PERIOD
     assert {seq for seq in places if seq not in {each[0] for each in found}} == set(
-        np.flatnonzero(fate == Fate.LOST).tolist()
+        np.flatnonzero(anomaly == Anomaly.LOST).tolist()
     )
-    assert {seq for seq, *_, intact in found if not intact} == set(np.flatnonzero(fate == Fate.CORRUPTED).tolist())
+    assert {seq for seq, *_, intact in found if not intact} == set(
+        np.flatnonzero(anomaly == Anomaly.CORRUPTED).tolist()
+    )
     seen: dict[int, list[tuple[int, int]]] = {}
     highest: dict[int, int] = {}
     late = set()
@@ -153,8 +155,10 @@ def test_every_fate_is_what_a_reader_finds(tmp_path: Path) -> None:
         late |= {seq} if seq < highest.get(lane, -1) else set()
         highest[lane] = max(seq, highest.get(lane, -1))
         assert 0 <= read_ns - truth[seq] <= 0.1 * MS
-    assert late == set(np.flatnonzero(fate == Fate.REORDERED).tolist())
-    assert {seq for seq, at in seen.items() if len(at) == 2} == set(np.flatnonzero(fate == Fate.DUPLICATED).tolist())
+    assert late == set(np.flatnonzero(anomaly == Anomaly.REORDERED).tolist())
+    assert {seq for seq, at in seen.items() if len(at) == 2} == set(
+        np.flatnonzero(anomaly == Anomaly.DUPLICATED).tolist()
+    )
     assert all(places[seq] == at[0] for seq, at in seen.items())
     ends = modelled.broker.offsets((), 2).log_ends()
     assert [position for *_, position in reader.positions()] == ends

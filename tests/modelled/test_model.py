@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.modelled.model import (
-    FATED,
+    ANOMALY_LANES,
     NEVER,
     PERIOD,
+    Anomaly,
     Carry,
-    Fate,
     Model,
     Releaser,
     Releases,
@@ -29,7 +29,7 @@ MODEL = Model(
     (Server(0.5), Server(0.3, (1_000, 90_000), (2_000, 50_000)), Server(0.2, (5_000_000,), (50_000_000,))),
     service_ns=(0, 30_000),
     stalls=((40, 2_000_000_000),),
-    fates=(Fate.LOST, Fate.DUPLICATED, Fate.REORDERED, Fate.CORRUPTED) * 8,
+    anomalies=(Anomaly.LOST, Anomaly.DUPLICATED, Anomaly.REORDERED, Anomaly.CORRUPTED) * 8,
 )
 GAPS = st.lists(st.sampled_from([0, 1_000, 10_000, 200_000, 3_000_000]), min_size=1, max_size=300)
 """Between arrivals, in ns."""
@@ -99,7 +99,7 @@ def test_one_by_one_is_all_at_once(gaps: list[int]) -> None:
 def test_a_stall_holds_up_its_partition_and_no_other() -> None:
     """A message of long service: what comes after it in its partition waits, and departs by its own service."""
     seq = next_in(MODEL, 0, 100)
-    model = replace(MODEL, stalls=((seq, 2_000_000_000),), service_ns=(10_000, 10_000), fates=())
+    model = replace(MODEL, stalls=((seq, 2_000_000_000),), service_ns=(10_000, 10_000), anomalies=())
     seqs = np.arange(400, dtype=np.int64)
     found = releases(seqs * 1_000_000, seqs, model)
     waited = found.readable_ns - seqs * 1_000_000
@@ -115,26 +115,26 @@ def test_a_reordered_message_is_read_with_the_next_of_its_partition() -> None:
     seqs = np.arange(PERIOD, dtype=np.int64)
     found = releases(seqs * 1_000, seqs, MODEL)
     readable_ns = in_order(found)
-    (late, *_) = np.flatnonzero(found.fate == Fate.REORDERED)
+    (late, *_) = np.flatnonzero(found.anomaly == Anomaly.REORDERED)
     following = late + 1 + np.flatnonzero(found.lane[late + 1 :] == found.lane[late])[0]
     assert readable_ns[late] == readable_ns[following] == found.readable_ns[following]
-    assert set(readable_ns[found.fate == Fate.LOST].tolist()) == {NEVER}
+    assert set(readable_ns[found.anomaly == Anomaly.LOST].tolist()) == {NEVER}
     cut = releases(seqs[:following] * 1_000, seqs[:following], MODEL)
     assert in_order(cut)[late] == NEVER
 
 
-def test_fates_are_planted_once_in_a_period_and_never_beside_each_other() -> None:
+def test_anomalies_are_planted_once_in_a_period_and_never_beside_each_other() -> None:
     """In the first half, so that short runs have them; until the end of what is planted."""
     planted = pattern(MODEL)
-    for fate in Fate:
-        if fate:
-            assert np.count_nonzero(planted.fate == fate) == 8
-    assert not planted.fate[PERIOD // 2 :].any()
-    for lane in range(FATED):
-        fates = planted.fate[planted.lane == lane]
-        assert not (fates[:-1] * fates[1:]).any()
+    for anomaly in Anomaly:
+        if anomaly:
+            assert np.count_nonzero(planted.anomaly == anomaly) == 8
+    assert not planted.anomaly[PERIOD // 2 :].any()
+    for lane in range(ANOMALY_LANES):
+        anomalies = planted.anomaly[planted.lane == lane]
+        assert not (anomalies[:-1] * anomalies[1:]).any()
     seqs = np.arange(PERIOD, dtype=np.int64)
-    assert not releases(seqs, seqs, replace(MODEL, fated_until=0)).fate.any()
+    assert not releases(seqs, seqs, replace(MODEL, anomalous_until=0)).anomaly.any()
 
 
 @pytest.mark.parametrize(("lane", "share"), [(0, 0.5), (1, 0.3), (2, 0.2)])

@@ -1,4 +1,4 @@
-"""Recovery: causes from marks, scorecards of series whose recovery is known, and what holds for every series."""
+"""Recovery: causes from faults, scorecards of series whose recovery is known, and what holds for every series."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, carried_out, causes, debt, scorecard
+from streamgauge.pipeline.pressure.scorecard import (
+    Cause,
+    FaultEvent,
+    Recovery,
+    Series,
+    carried_out,
+    causes,
+    debt,
+    scorecard,
+)
 
 INTERVAL = 0.5
 RATE = 10.0
@@ -185,21 +194,21 @@ def test_draining_takes_what_it_takes_within_one_interval(floor: float, height: 
     assert found.time_to_drain == pytest.approx(seconds, abs=INTERVAL)
 
 
-def test_marks_become_causes() -> None:
+def test_events_become_causes() -> None:
     """Whatever ended, and every kill that nothing ends; a removal without a begin held from the begin on."""
-    marks = [
-        Mark(2.0, "delay", "consumers", "end", "1ms"),
-        Mark(10.0, "pause", "consumer-0", "begin"),
-        Mark(15.0, "pause", "consumer-0", "end"),
-        Mark(20.0, "kill", "consumer-1", "begin"),
-        Mark(30.0, "kill", "broker-1", "begin"),
-        Mark(31.0, "kill", "consumer-0", "begin"),
-        Mark(33.0, "kill", "broker-1", "end"),
-        Mark(40.0, "burst", "producers", "begin", "9/s"),
-        Mark(44.0, "burst", "producers", "end", "1/s"),
+    events = [
+        FaultEvent(2.0, "delay", "consumers", "end", "1ms"),
+        FaultEvent(10.0, "pause", "consumer-0", "begin"),
+        FaultEvent(15.0, "pause", "consumer-0", "end"),
+        FaultEvent(20.0, "kill", "consumer-1", "begin"),
+        FaultEvent(30.0, "kill", "broker-1", "begin"),
+        FaultEvent(31.0, "kill", "consumer-0", "begin"),
+        FaultEvent(33.0, "kill", "broker-1", "end"),
+        FaultEvent(40.0, "burst", "producers", "begin", "9/s"),
+        FaultEvent(44.0, "burst", "producers", "end", "1/s"),
     ]
 
-    assert causes(reversed(marks)) == [
+    assert causes(reversed(events)) == [
         Cause("delay", "consumers", "1ms", None, 2.0, None, 10.0),
         Cause("pause", "consumer-0", None, 10.0, 15.0, 2.0, 20.0),
         Cause("kill", "consumer-1", None, 20.0, 20.0, 15.0, 30.0),
@@ -231,9 +240,9 @@ def test_what_could_not_be_begun_is_no_cause_and_neither_is_its_end() -> None:
 
 def test_what_is_done_to_several_at_once_is_one_disturbance() -> None:
     """Neither ends the view of the other, nor begins it."""
-    marks = [Mark(10.0 + 0.01 * number, "kill", f"consumer-{number}", "begin") for number in range(2)]
+    events = [FaultEvent(10.0 + 0.01 * number, "kill", f"consumer-{number}", "begin") for number in range(2)]
 
-    assert [(each.since, each.until) for each in causes(marks)] == [(None, None), (None, None)]
+    assert [(each.since, each.until) for each in causes(events)] == [(None, None), (None, None)]
 
 
 def test_debt_is_what_lies_above_over_time() -> None:

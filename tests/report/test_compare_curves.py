@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from tests.report.conftest import Row, Tables, but, changed
 
-from streamgauge.cli.results.given import given_runs
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, Moments, percentile_ns, summarise
 from streamgauge.experiments.paths import ExperimentFolder
@@ -25,6 +24,7 @@ from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.result import Result
 from streamgauge.result.reading import result_of
 from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.results.given import given_runs
 
 MS = 1_000_000
 P50, P99 = (f"latency.end_to_end.response.{name}_ms" for name in ("p50", "p99"))

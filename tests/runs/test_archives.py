@@ -12,7 +12,7 @@ from streamgauge.domain.errors import BrokerError, CtrlC, Interrupted
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.lock import FolderLock
-from streamgauge.runs import archives
+from streamgauge.runs.machine import archives
 
 JAVA = Java(Path("/jdk/bin/java"), "17.0.1", 17)
 
@@ -91,7 +91,7 @@ from streamgauge.cluster import embedded
 from streamgauge.pipeline.spark import session
 from streamgauge.pipeline.spark.settings import SMALL_ROWS, sizing
 from streamgauge.processes.jvm.java import find_java
-from streamgauge.runs import archives
+from streamgauge.runs.machine import archives
 
 for module in (embedded, session, archives):
     module.archive_folder = lambda: Path(sys.argv[1])

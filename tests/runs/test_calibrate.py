@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
+from streamgauge.modelled.model import NEVER, Anomaly, Model, Server, releases
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
-from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
-from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
+from streamgauge.runs.machine.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
+from streamgauge.runs.machine.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
+from streamgauge.runs.machine.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
 from streamgauge.verdict.trust.calibrated import PLANTED_MS
 
 FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
@@ -46,7 +46,7 @@ def test_what_the_verdict_takes_for_planted_is_planted() -> None:
 
 def test_a_lost_message_counts_with_its_age() -> None:
     """In percentiles, as it does in a result, and not in the maximum. Counts are those of all messages."""
-    lossy = replace(FLAT, fates=(Fate.LOST,) * 100)
+    lossy = replace(FLAT, anomalies=(Anomaly.LOST,) * 100)
     found = planted([PlantedLoad(due(2_048).due_ns, lossy)], 0, NS_PER_SECOND, 60 * NS_PER_SECOND)
 
     assert found.counts["lost"] == 100
@@ -111,7 +111,7 @@ def test_what_is_planted_shows_in_every_percentile(rate: int) -> None:
     for load in loads:
         # Nothing waits at the end for a message that is never sent.
         assert releases(load.due_ns, np.arange(count), load.model).readable_ns.max() < NEVER
-        assert load.model.fated_until < count
+        assert load.model.anomalous_until < count
 
 
 def test_each_consumer_reads_the_partitions_of_one_producer() -> None:

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import Java
-from streamgauge.runs import archives
 from streamgauge.runs import run as running
+from streamgauge.runs.machine import archives
 from streamgauge.runs.request import options as request
 from streamgauge.runs.request.request import Request
 from streamgauge.scenario import parse

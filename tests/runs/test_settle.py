@@ -74,8 +74,8 @@ def test_a_message_that_was_taken_up_and_has_no_report_is_of_unknown_fate(tmp_pa
 
     settle(folder, facts(producer(6)), SCHEDULED)
 
-    fates = ["fate_unknown" if seq in {2, 4, 5} else "unsent" if seq > 5 else None for seq in range(DUE)]
-    assert errors_of(folder) == list(enumerate(fates))
+    errors = ["fate_unknown" if seq in {2, 4, 5} else "unsent" if seq > 5 else None for seq in range(DUE)]
+    assert errors_of(folder) == list(enumerate(errors))
     due_ns = (START + constant(RATE, 0, 1).due_ns(0, DUE)).tolist()
     assert [row["due_ns"] for row in rows(folder) if row["error"]] == [due_ns[2], *due_ns[4:]]
     assert all(row["sent_ns"] is None and row["topic"] == 0 for row in rows(folder))

@@ -20,13 +20,13 @@ from tests.torture.machine import disk, fill, throttled
 from tests.torture.plans import Action, Missed, Plan
 from tests.waiting import until
 
-from streamgauge.cli.kafka.topics import topics as delete_topics
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.facts import read_facts
 from streamgauge.runs.analysis import analyse
+from streamgauge.runs.results.topics import made_topics
 
 RATE: Final = 3_000
 KEPT_WITHIN: Final = 0.005
@@ -307,7 +307,7 @@ class Case:
     def _look_around(self) -> None:
         """No file is left, but in run folders, and no topic that cannot be removed by what the folders say."""
         if self.bootstrap:
-            delete_topics(self.out, self.bootstrap, {}, prefix="", delete=True, as_json=False, out=lambda _: None)
+            made_topics(self.out, self.bootstrap, {}, delete=True)
             self.faults += [
                 f"left behind: topic {name}" for name in topics_of(self.bootstrap) if self.root.name in name
             ]

@@ -383,7 +383,7 @@ def policed(own_p99_ms: float = 0.1, waited_ms: float = 900.0, **row: Any) -> Ch
 hysteresis = scenario(backpressure={"hysteresis": {"max_lag": 20_000, "resume_lag": None, "poll": "200ms"}})
 
 
-def marks(*rows: tuple[float, str, str, str], error: str | None = None, asked: int = 1) -> Change:
+def faults_of(*rows: tuple[float, str, str, str], error: str | None = None, asked: int = 1) -> Change:
     """Faults that were carried out, or not, of so many that were asked for."""
     names = ("second", "kind", "target", "action")
     found = [{**dict(zip(names, row, strict=True)), "error": error} for row in rows]
@@ -396,7 +396,7 @@ def marks(*rows: tuple[float, str, str, str], error: str | None = None, asked: i
 
 
 def paused(target: str, begin: float = 5.0, end: float = 9.0) -> Change:
-    return marks((begin, "pause", target, "begin"), (end, "pause", target, "end"))
+    return faults_of((begin, "pause", target, "begin"), (end, "pause", target, "end"))
 
 
 def piped(*happened: str, lacking: int = 0) -> Change:
@@ -417,8 +417,8 @@ read_again = scenario(verify={"log": True})
 counting = scenario(pipeline={"job": {"count": {"window": "10s"}}, "engine": {"micro-batch": {}}})
 DIED = ("started", "ready", "died", "started", "ready", "ended")
 AGAIN = ("started", "ready", "died", "started", "died", "started", "ready")
-killed_twice = marks((5.0, "kill", "driver", "begin"), (8.0, "kill", "driver", "begin"), asked=2)
-killed_driver = marks((5.0, "kill", "driver", "begin"))
+killed_twice = faults_of((5.0, "kill", "driver", "begin"), (8.0, "kill", "driver", "begin"), asked=2)
+killed_driver = faults_of((5.0, "kill", "driver", "begin"))
 
 
 def dropped(paused_s: float) -> Change:
@@ -648,7 +648,11 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("schedule", (late(p99=1500), paused("producer-1")), ("system", "warn")),
     ("schedule", (late(p99=1500), paused("broker-1")), ("system", "warn")),
     ("schedule", (late(p99=1500), paused("consumer-0")), ("instrument", "fail")),
-    ("schedule", (late(p99=1500), marks((5.0, "pause", "producer-1", "begin"), error="gone")), ("instrument", "fail")),
+    (
+        "schedule",
+        (late(p99=1500), faults_of((5.0, "pause", "producer-1", "begin"), error="gone")),
+        ("instrument", "fail"),
+    ),
     ("schedule", (unpaced,), None),
     ("schedule", (consume_only,), None),
     ("rate", (), ("instrument", "pass")),
@@ -756,13 +760,13 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("lost_credit", (policed(ambiguous=None),), ("system", "unknown")),
     ("faults", (), None),
     ("faults", (paused("consumer-0"),), ("instrument", "pass")),
-    ("faults", (marks((5.0, "kill", "consumer-0", "begin")),), ("instrument", "pass")),
-    ("faults", (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),), ("instrument", "fail")),
-    ("faults", (marks((5.0, "kill", "consumer-0", "begin"), asked=2),), ("instrument", "fail")),
-    ("faults", (marks((5.0, "move-leader", "partitions", "begin")),), ("instrument", "pass")),
-    ("faults", (marks((5.0, "delay", "consumers", "begin")),), ("instrument", "fail")),
-    ("faults", (marks((5.0, "delay", "clients-broker-1", "begin")),), ("instrument", "pass")),
-    ("faults", (marks((5.0, "cut", "broker-1-broker-2", "begin")),), ("instrument", "pass")),
+    ("faults", (faults_of((5.0, "kill", "consumer-0", "begin")),), ("instrument", "pass")),
+    ("faults", (faults_of((5.0, "pause", "broker-1", "begin"), error="no such process"),), ("instrument", "fail")),
+    ("faults", (faults_of((5.0, "kill", "consumer-0", "begin"), asked=2),), ("instrument", "fail")),
+    ("faults", (faults_of((5.0, "move-leader", "partitions", "begin")),), ("instrument", "pass")),
+    ("faults", (faults_of((5.0, "delay", "consumers", "begin")),), ("instrument", "fail")),
+    ("faults", (faults_of((5.0, "delay", "clients-broker-1", "begin")),), ("instrument", "pass")),
+    ("faults", (faults_of((5.0, "cut", "broker-1-broker-2", "begin")),), ("instrument", "pass")),
     ("faults", (paused("consumer-0"), missing("faults")), ("instrument", "unknown")),
     ("lag_samples", (), None),
     ("lag_samples", (scenario(lag=None),), None),
@@ -1184,7 +1188,7 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         ((sampled(failed=1),), "lag_samples", "1 of 100 samples failed: timed out"),
         ((paused("consumer-0"),), "faults", "injected: pause of consumer-0 at 5.0 s"),
         (
-            (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),),
+            (faults_of((5.0, "pause", "broker-1", "begin"), error="no such process"),),
             "faults",
             "pause of broker-1: no such process",
         ),

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from streamgauge.cli.display import is_live
 from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook
-from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
+from streamgauge.watch.display import Display, Lines, Quiet, Unfailing, is_live
 from streamgauge.watch.progress import in_one_line, progress
 from streamgauge.watch.view import View, curve, table
 

@@ -2,14 +2,14 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.bars import signs_of
 from streamgauge.result import Result
-from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
+from streamgauge.watch.display import Display, Lines, Quiet, Unfailing, is_live
 
 
 def display_of(target: float | None = None, *, quiet: bool = False) -> Display:
@@ -40,11 +40,6 @@ def shown_as(
         out(result.text() if as_json else summary(result, folder.root, names=percentiles or FIGURES, signs=signs))
 
     return show
-
-
-def is_live(environment: Mapping[str, str], *, terminal: bool) -> bool:
-    """Whether a view that is drawn over itself can be read: not in CI, and not on a terminal that cannot do it."""
-    return terminal and not environment.get("CI") and environment.get("TERM") not in {"dumb", "unknown"}
 
 
 def _line(text: str) -> None:

@@ -12,6 +12,7 @@ import psutil
 
 from streamgauge.cluster import outages, registry
 from streamgauge.cluster.disks.broker_disk import BrokerDisk
+from streamgauge.cluster.named import nodes_of
 from streamgauge.cluster.nodes.layout import Member
 from streamgauge.cluster.outages import NotedOutage
 from streamgauge.cluster.registry import Entry
@@ -162,9 +163,8 @@ def standing(bootstrap: str) -> list[StandingBroker]:
     found = next((entry for entry in running if entry.bootstrap in addresses), None)
     if found is None:
         return []
-    mine = [each for each in running if each == found or (found.cluster and each.cluster == found.cluster)]
     with contextlib.suppress(psutil.Error, OSError, LookupError, ValueError):
-        return [StandingBroker(each) for each in mine]
+        return [StandingBroker(each) for each in nodes_of(found, running)]
     return []
 
 

@@ -73,7 +73,7 @@ class WorkerLook:
     messages: int = 0
     """Handed to the client, or received."""
     known: int | None = None
-    """Producer: messages whose fate is known, failures among them."""
+    """Producer: messages that are reported, failures among them."""
     failed: int = 0
     message_bytes: int = 0
     blocked_ns: int | None = None

@@ -127,7 +127,7 @@ class FakeProducer:
     """When each entry of the queue can be reported."""
     _known: "list[_Report]" = field(default_factory=list)
     _in_flight: int = 0
-    _fates: int = 0
+    _reported: int = 0
     _served_ns: int = field(init=False)
     """When reports were served the last time."""
     _turn: int = 0
@@ -169,10 +169,10 @@ class FakeProducer:
 
     def reports(self, at_least: int) -> tuple[Block, int]:
         """What was delivered since the last call."""
-        count = self._fates
+        count = self._reported
         if count < max(1, at_least):
             return {}, 0
-        reports, self._known, self._fates = self._known, [], 0
+        reports, self._known, self._reported = self._known, [], 0
         return _rows(reports), count
 
     def hurry(self) -> None:
@@ -241,7 +241,7 @@ class FakeProducer:
     def _report(self, report: "_Report") -> None:
         self._known.append(report)
         self._in_flight -= len(report.values)
-        self._fates += len(report.values)
+        self._reported += len(report.values)
 
 
 @dataclass(frozen=True, slots=True)

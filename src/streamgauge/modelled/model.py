@@ -16,17 +16,17 @@ import numpy as np
 from streamgauge.workload.pacing import Int64s
 
 PERIOD: Final = 2_048
-"""After so many sequences of a producer, partitions, service times, delays and fates repeat."""
-FATED: Final = 3
-"""Messages with a fate are in the first so many partitions of a producer."""
+"""After so many sequences of a producer, partitions, service times, delays and anomalies repeat."""
+ANOMALY_LANES: Final = 3
+"""Messages with an anomaly are in the first so many partitions of a producer."""
 NEVER: Final = 1 << 62
 _BEFORE: Final = -NEVER
 
 
-class Fate(IntEnum):
-    """What becomes of a message."""
+class Anomaly(IntEnum):
+    """What is wrong with how a message is delivered."""
 
-    WHOLE = 0
+    NONE = 0
     LOST = 1
     """Acknowledged, and never to be read."""
     DUPLICATED = 2
@@ -57,9 +57,9 @@ class Model:
     """Least and most; drawn uniformly."""
     stalls: tuple[tuple[int, int], ...] = ()
     """Sequences, and how much longer the service of each takes."""
-    fates: tuple[Fate, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
     """Planted once in the first half of each period."""
-    fated_until: int = NEVER
+    anomalous_until: int = NEVER
     """From this sequence on all messages are whole."""
 
 
@@ -70,7 +70,7 @@ class Pattern(NamedTuple):
     service_ns: Int64s
     acked_ns: Int64s
     readable_ns: Int64s
-    fate: Int64s
+    anomaly: Int64s
 
 
 @lru_cache
@@ -86,13 +86,13 @@ def pattern(model: Model) -> Pattern:
         drawn = draws.integers(len(server.acked_ns), size=np.count_nonzero(mine))
         acked_ns[mine] = np.array(server.acked_ns)[drawn]
         readable_ns[mine] = np.array(server.readable_ns)[drawn]
-    fate = np.zeros(PERIOD, np.int64)
-    lanes = min(FATED, len(model.servers))
-    # Of each partition every other message, so that the one after a message with a fate has none.
+    anomaly = np.zeros(PERIOD, np.int64)
+    lanes = min(ANOMALY_LANES, len(model.servers))
+    # Of each partition every other message, so that the one after a message with an anomaly has none.
     free = [draws.permutation(np.flatnonzero(lane[: PERIOD // 2] == number)[::2]).tolist() for number in range(lanes)]
-    for turn, planted in enumerate(model.fates):
-        fate[free[turn % lanes].pop()] = planted
-    return Pattern(lane, service_ns, acked_ns, readable_ns, fate)
+    for turn, planted in enumerate(model.anomalies):
+        anomaly[free[turn % lanes].pop()] = planted
+    return Pattern(lane, service_ns, acked_ns, readable_ns, anomaly)
 
 
 def next_in(model: Model, lane: int, seq: int) -> int:
@@ -120,7 +120,7 @@ class Releases(NamedTuple):
 
     acked_ns: Int64s
     readable_ns: Int64s
-    fate: Int64s
+    anomaly: Int64s
     lane: Int64s
 
 
@@ -148,7 +148,9 @@ def releases(arrivals_ns: Int64s, seqs: Int64s, model: Model, carry: Carry | Non
             out[mine] = np.maximum(np.maximum.accumulate(departed + delay[place[mine]]), last[lane])
             last[lane] = out[mine[-1]]
         carry.departed_ns[lane] = departed[-1]
-    return Releases(acked_ns, readable_ns, np.where(seqs < model.fated_until, given.fate[place], Fate.WHOLE), lanes)
+    return Releases(
+        acked_ns, readable_ns, np.where(seqs < model.anomalous_until, given.anomaly[place], Anomaly.NONE), lanes
+    )
 
 
 def in_order(found: Releases) -> Int64s:
@@ -156,10 +158,10 @@ def in_order(found: Releases) -> Int64s:
 
     A reordered message waits for the next one of its partition.
     """
-    readable_ns = np.where(found.fate == Fate.LOST, NEVER, found.readable_ns)
+    readable_ns = np.where(found.anomaly == Anomaly.LOST, NEVER, found.readable_ns)
     for lane in np.unique(found.lane).tolist():
         mine = np.flatnonzero(found.lane == lane)
-        late = np.flatnonzero(found.fate[mine] == Fate.REORDERED)
+        late = np.flatnonzero(found.anomaly[mine] == Anomaly.REORDERED)
         following = np.append(found.readable_ns[mine], NEVER)
         readable_ns[mine[late]] = following[late + 1]
     return readable_ns
@@ -185,8 +187,8 @@ class Releaser:
         return self._given[0][seq % PERIOD]
 
     def take(self, arrived_ns: int, seq: int) -> tuple[int, int, int]:
-        """When a message is acknowledged and may be read, and its fate."""
-        lanes, services, acks, reads, fates = self._given
+        """When a message is acknowledged and may be read, and its anomaly."""
+        lanes, services, acks, reads, anomalies = self._given
         departed, acked, readable = self._carry
         place = seq % PERIOD
         lane, service_ns = lanes[place], services[place]
@@ -195,4 +197,4 @@ class Releaser:
         departed_ns = departed[lane] = max(arrived_ns, departed[lane]) + service_ns
         acked_ns = acked[lane] = max(acked[lane], departed_ns + acks[place])
         readable_ns = readable[lane] = max(readable[lane], departed_ns + reads[place])
-        return acked_ns, readable_ns, fates[place] if seq < self.model.fated_until else Fate.WHOLE
+        return acked_ns, readable_ns, anomalies[place] if seq < self.model.anomalous_until else Anomaly.NONE

@@ -11,7 +11,7 @@ from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.modelled.memory import APART, CELLS, HEAD, LOST, TAKEN, Memory, Shape
-from streamgauge.modelled.model import Fate, Releaser
+from streamgauge.modelled.model import Anomaly, Releaser
 
 QUEUE_LIMIT: Final = 100_000
 _Pending = tuple[int, int, bytes, int, int, int]
@@ -71,8 +71,8 @@ class ModelledProducer:
             if len(content) > self._slot_bytes:
                 failed.append((place, "MSG_SIZE_TOO_LARGE"))
                 continue
-            acked_ns, readable_ns, fate = self._line.take(arrived_ns, seq)
-            offset = self._write(lane, content, readable_ns, fate)
+            acked_ns, readable_ns, anomaly = self._line.take(arrived_ns, seq)
+            offset = self._write(lane, content, readable_ns, anomaly)
             self._taken += 1
             heapq.heappush(self._pending, (acked_ns, self._taken, head, lane, offset, len(value or b"")))
         return Refused(failed=failed) if failed else ALL_TAKEN
@@ -85,18 +85,18 @@ class ModelledProducer:
         self._full = lane if is_full else None if self._full == lane else self._full
         return not is_full
 
-    def _write(self, lane: int, content: bytes, readable_ns: int, fate: int) -> int:
-        """Write a message where its fate wants it, and let readers see it; returns its offset."""
+    def _write(self, lane: int, content: bytes, readable_ns: int, anomaly: int) -> int:
+        """Write a message where its anomaly wants it, and let readers see it; returns its offset."""
         head = self._heads[lane]
         self._cells[lane * CELLS + TAKEN] += 1
-        if fate == Fate.REORDERED:
-            self._put(lane, head + 1, content, readable_ns, fate)
+        if anomaly == Anomaly.REORDERED:
+            self._put(lane, head + 1, content, readable_ns, anomaly)
             self._withheld.add(lane)
             return head + 1
-        self._put(lane, head, content, readable_ns, fate)
+        self._put(lane, head, content, readable_ns, anomaly)
         written = 1
-        if fate == Fate.DUPLICATED:
-            self._put(lane, head + 1, content, readable_ns, fate)
+        if anomaly == Anomaly.DUPLICATED:
+            self._put(lane, head + 1, content, readable_ns, anomaly)
             written = 2
         elif lane in self._withheld:
             self._withheld.remove(lane)
@@ -106,13 +106,13 @@ class ModelledProducer:
         self._heads[lane] = self._cells[lane * CELLS + HEAD] = head + written
         return head
 
-    def _put(self, lane: int, offset: int, content: bytes, readable_ns: int, fate: int) -> None:
+    def _put(self, lane: int, offset: int, content: bytes, readable_ns: int, anomaly: int) -> None:
         slot = lane * self._slots + offset % self._slots
-        if fate == Fate.CORRUPTED:
+        if anomaly == Anomaly.CORRUPTED:
             content = content[:-1] + bytes([content[-1] ^ 1])
         at = slot * self._slot_bytes
         self._data[at : at + len(content)] = content
-        self._facts[slot] = len(content) + (APART if self._apart else 0) + (LOST if fate == Fate.LOST else 0)
+        self._facts[slot] = len(content) + (APART if self._apart else 0) + (LOST if anomaly == Anomaly.LOST else 0)
         self._readable_ns[slot] = readable_ns
 
     def serve(self, timeout_seconds: float) -> None:

@@ -13,12 +13,12 @@ from streamgauge.domain.look import Look
 from streamgauge.domain.text.shown import one_line
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.facts import read_facts
-from streamgauge.runs import archives
 from streamgauge.runs.analysis import Show, analyse
 from streamgauge.runs.conduct.conduct import conducted
 from streamgauge.runs.conduct.folder import left_in_vain
 from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.interrupts import noted
+from streamgauge.runs.machine import archives
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict import exit_code
 from streamgauge.verdict.exits import Exit

@@ -96,6 +96,13 @@ class Sample:
         return [each for batch in self.batches for each in batch]
 
     @property
+    def sizes(self) -> dict[str, float]:
+        """Bytes of value of its messages; a null value has none."""
+        each = [len(message.value or b"") for message in self.messages]
+        mean = sum(each) / len(each)
+        return {"messages": len(each), "min_bytes": min(each), "mean_bytes": mean, "max_bytes": max(each)}
+
+    @property
     def bound(self) -> str:
         """The setting that decided how large most batches are."""
         full = sum(len(batch) == self.limits.messages for batch in self.batches)

@@ -1,7 +1,7 @@
 """Who tells the user what goes on: a live view on a terminal, lines in a pipe, or nobody."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol, Self
 
@@ -11,6 +11,11 @@ from streamgauge.watch.progress import RunProgress, in_one_line, progress
 LINE_SECONDS = 10.0
 """Between two lines of a log; a warning comes at once."""
 _NUMBER: Final = re.compile(r"(?<![\w-])\d[\d,.]*")
+
+
+def is_live(environment: Mapping[str, str], *, terminal: bool) -> bool:
+    """Whether a view that is drawn over itself can be read: not in CI, and not on a terminal that cannot do it."""
+    return terminal and not environment.get("CI") and environment.get("TERM") not in {"dumb", "unknown"}
 
 
 class Display(AbstractContextManager["Display"], Protocol):

@@ -7,14 +7,12 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.foreign.results.given import NOTHING_ASKED, all_samples, sample
 from tests.foreign.results.test_formats import BY_PARTITION, SUMMARY
 
-from streamgauge.cli.results.imported import import_results
 from streamgauge.domain.errors import BadInput
 from streamgauge.foreign.results import given
 from streamgauge.foreign.results.asked import Asked
@@ -269,35 +267,3 @@ def test_an_archive_of_samples() -> None:
     )
 
     assert sorted(run.tool for each in found for run in each.runs) == ["OpenMessaging Benchmark", "tussle"]
-
-
-def test_nothing_is_left_of_files_that_cannot_all_be_read(tmp_path: Path) -> None:
-    """Each that is wrong is told, and those that are right are not written."""
-    good, bad = tmp_path / "good.log", tmp_path / "bad.log"
-    good.write_bytes(text("e2e.log"))
-    bad.write_bytes(b"hello")
-
-    with pytest.raises(BadInput) as found:
-        import_results(
-            [good, bad, tmp_path / "none", tmp_path], tmp_path / "runs", form=None, unit=None, latency=None,
-            as_json=False, command=[], progress=print, out=print,
-        )  # fmt: skip
-
-    assert [fault.where for fault in found.value.faults] == [f"RESULT {tmp_path / 'none'}"]
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"form": "jmeter"}, "no such format"),
-        ({"unit": "fortnights"}, "no unit"),
-        ({"latency": "ack"}, "no latency"),
-        ({"latency": "poll.service"}, "no latency"),
-    ],
-)
-def test_bad_options(asked: dict[str, str], said: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"form": None, "unit": None, "latency": None} | asked
-
-    with pytest.raises(BadInput, match=said):
-        import_results([], tmp_path, **options, as_json=False, command=[], progress=print, out=print)

@@ -16,7 +16,7 @@ from streamgauge.cli.main import app
 from streamgauge.cli.results.sql import csv_text, table_text
 from streamgauge.domain.errors import BadInput
 from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
-from streamgauge.runs.sql import questioned
+from streamgauge.runs.results.sql import questioned
 
 pytestmark = pytest.mark.spark
 COUNT = "select run, count(*) as rows from events_sent group by run order by run"

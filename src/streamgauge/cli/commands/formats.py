@@ -71,9 +71,9 @@ def import_(
     Example: `streamgauge import results-bench.json --out runs`
     """
     from streamgauge.cli.display import display_of
-    from streamgauge.cli.results.imported import import_results
+    from streamgauge.cli.results.imported import import_files
 
-    import_results(
+    import_files(
         results, out, form=form, unit=unit, latency=latency, patterns=pattern or [], as_json=as_json,
         command=["streamgauge", *sys.argv[1:]], progress=display_of(quiet=quiet).say, out=typer.echo,
     )  # fmt: skip

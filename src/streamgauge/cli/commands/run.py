@@ -121,8 +121,9 @@ def run(
     interrupted.
     """
     from streamgauge.cli.display import display_of, shown_as
-    from streamgauge.cli.loads.programs import carry_out_programs, programs_of
+    from streamgauge.cli.loads.programs import carry_out_programs
     from streamgauge.cli.loads.recorded import recorded_text
+    from streamgauge.runs.foreign.programs import programs_of
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.request.percentiles import figures_of
     from streamgauge.runs.request.recording import check_record_only

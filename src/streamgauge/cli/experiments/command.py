@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge.cli.display import display_of, is_live
+from streamgauge.cli.display import display_of
 from streamgauge.cli.experiments.printed import one_form, plan_text, print_ended, step_document
 from streamgauge.cli.experiments.search import search
 from streamgauge.domain.errors import BadInput, Fault
@@ -21,7 +21,7 @@ from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, Ex
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
-from streamgauge.watch.display import Display, Quiet
+from streamgauge.watch.display import Display, Quiet, is_live
 
 Out = Callable[[str], None]
 

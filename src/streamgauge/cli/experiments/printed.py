@@ -8,11 +8,11 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.numbers import UNKNOWN, long_time, size
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiments.order import PlannedRun, planned_runs
+from streamgauge.experiments.order import PlannedRun
 from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare.pages import comparison_text
 from streamgauge.report.pages.page import plain
-from streamgauge.runs.experiment.conduct import expected_seconds
+from streamgauge.runs.experiment.conduct import expected_bytes, expected_seconds
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants
 from streamgauge.runs.experiment.results import experiment_document
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
@@ -29,10 +29,10 @@ def one_form(*, as_json: bool, json_lines: bool) -> None:
 
 def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:
     """What the experiment would do: its variants, its runs in their order, how long it takes and what it writes."""
-    runs = _runs(request)
+    runs = request.plan
     expected = expected_seconds(request)
     total = sum(expected[each.variant] for each in runs)
-    written = _bytes(request, runs)
+    written = expected_bytes(request)
     if as_json:
         told = {
             "variants": [each.model_dump(mode="json") for each in recorded_variants(request.variants)],
@@ -55,22 +55,6 @@ def _plan_lines(request: ExperimentRequest, runs: list[PlannedRun], total: float
         yield f"{number:>4}  round {each.round}  {plain(request.variants[each.variant].name)}"
     if len(runs) > _MOST_LINES:
         yield f"      and {len(runs) - _MOST_LINES} more runs"
-
-
-def _runs(request: ExperimentRequest) -> list[PlannedRun]:
-    asked = request.experiment
-    return list(planned_runs(len(request.variants), asked.repeat, asked.order, asked.seed))
-
-
-def _bytes(request: ExperimentRequest, runs: list[PlannedRun]) -> int | None:
-    """None where it is not known of a variant. A shared broker keeps no topic longer than its run."""
-    embedded = request.requests[0].bootstrap is None
-    of_variants = [
-        estimate(each.scenario, embedded=embedded, replayed=each.replayed_messages).bytes_written
-        for each in request.requests
-    ]
-    found = [of_variants[each.variant] for each in runs]
-    return None if any(each is None for each in found) else sum(each or 0 for each in found)
 
 
 def step_document(step: ExperimentStep) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from streamgauge.cli.display import display_of, is_live
+from streamgauge.cli.display import display_of
 from streamgauge.cli.experiments.printed import one_form
 from streamgauge.domain.errors import BadInput
 from streamgauge.experiments.paths import SearchFolder
@@ -24,7 +24,7 @@ from streamgauge.runs.experiment.search.shipped import of_shipped
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
-from streamgauge.watch.display import Display, Quiet
+from streamgauge.watch.display import Display, Quiet, is_live
 
 
 def search(

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ import typer
 
 from streamgauge.cluster import outages, registry
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
-from streamgauge.cluster.nodes.layout import ClusterPlan, names_of
+from streamgauge.cluster.named import free_names, meant, nodes_of
+from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import FOLDER, SecurityFiles
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
@@ -30,7 +30,7 @@ def start_broker(
     if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
     plan = ClusterPlan(brokers, heap=heap, security=security_of(security, "--security"))
-    names = _free_names(name, plan, registry.listing())
+    names = free_names(name, plan, registry.listing())
     interrupts = Interrupts()
     with (
         noted(interrupts, _progress),
@@ -62,7 +62,7 @@ def tell_status(*, as_json: bool) -> None:
     told = set()
     for entry in [] if as_json else running:
         kept = "until it stops" if entry.temporary else "kept"
-        nodes = _nodes_of(entry, running)
+        nodes = nodes_of(entry, running)
         if len(nodes) > 1 and entry.cluster not in told:
             told.add(entry.cluster)
             typer.echo(f"cluster of {len(nodes)}: --bootstrap {','.join(each.bootstrap for each in nodes)}")
@@ -79,54 +79,12 @@ def stop_brokers(name: str | None, *, every: bool) -> None:
     outages.undo()
     registry.sweep()
     running = registry.listing()
-    chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)
+    chosen = [entry for entry in running if entry.owner is None] if every else meant(name, running)
     for entry in chosen:
         registry.end(entry)
         typer.echo(f"stopped {entry.name} at {entry.bootstrap}")
     if not chosen:
         typer.echo("no broker to stop")
-
-
-def _free_names(asked: str | None, plan: ClusterPlan, running: list[Entry]) -> list[str]:
-    """Names made of the one asked for, or the first `broker-N` that are free.
-
-    Raises BadInput for one that is taken or unusable.
-    """
-    taken = {entry.name: entry for entry in running}
-    if asked is None:
-        free = (name for number in count(1) if (name := f"broker-{number}") not in taken)
-        return list(islice(free, plan.brokers))
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
-        raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
-    names = names_of(plan, asked)
-    for name in names:
-        if name in taken:
-            what = f"{name} is already running, at {taken[name].bootstrap}"
-            raise BadInput.single("--name", what, "Choose another name, or stop that broker")
-    return names
-
-
-def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
-    """The one broker that is meant; raises BadInput where that is not clear, or not for us to stop."""
-    if name is None:
-        ours = [entry for entry in running if entry.owner is None]
-        if any(entry not in _nodes_of(ours[0], running) for entry in ours):
-            names = ", ".join(entry.name for entry in ours)
-            raise BadInput.single("NAME", f"several brokers are running: {names}", "Name one of them, or use --all")
-        return ours
-    named = next((entry for entry in running if entry.name == name), None)
-    if named is None:
-        names = ", ".join(entry.name for entry in running) or "none"
-        raise BadInput.single("NAME", f"no broker {name} is running", f"Running: {names}")
-    if named.owner:
-        what = f"{name} belongs to process {named.owner.pid}"
-        raise BadInput.single("NAME", what, "End that process (a run: with Ctrl-C); its broker stops with it")
-    return _nodes_of(named, running)
-
-
-def _nodes_of(entry: Entry, running: list[Entry]) -> list[Entry]:
-    """The brokers of its cluster, itself among them."""
-    return [each for each in running if each == entry or (entry.cluster and each.cluster == entry.cluster)]
 
 
 def _logs(data: Path | None, name: str) -> Path:

@@ -46,7 +46,7 @@ def payload(
     messages = sample.messages[:shown]
     if as_json:
         first = [_message(place, each, sample.in_header) for place, each in enumerate(messages)]
-        out(json.dumps({"messages": first, "sizes": sizes(sample.messages), **told(sample, found)}, indent=2))
+        out(json.dumps({"messages": first, "sizes": sample.sizes, **told(sample, found)}, indent=2))
     else:
         dumps = [text for place, each in enumerate(messages) for text in (*_dumped(place, each, sample.in_header), "")]
         out(page(*dumps, *_summed(sample), "", _table({_name(given, scenario): (sample, found)}), "", NOTE))
@@ -80,12 +80,6 @@ def compression(
 def _name(given: str, scenario: Scenario) -> str:
     """What the sample of a scenario is called: its kind of payload where that was asked for."""
     return given if given in KINDS else scenario.name
-
-
-def sizes(messages: Sequence[Record]) -> dict[str, float]:
-    """Bytes of value of some messages; a null value has none."""
-    each = [len(message.value or b"") for message in messages]
-    return {"messages": len(each), "min_bytes": min(each), "mean_bytes": sum(each) / len(each), "max_bytes": max(each)}
 
 
 def _message(place: int, message: Record, in_header: bool) -> dict[str, Any]:
@@ -129,7 +123,7 @@ def _dumped(place: int, message: Record, in_header: bool) -> Iterator[str]:
 
 def _summed(sample: Sample) -> Iterator[str]:
     """Sizes of messages and batches, a line each."""
-    of = sizes(sample.messages)
+    of = sample.sizes
     messages, count_ = len(sample.messages), len(sample.batches)
     yield (
         f"sizes of {whole(messages)} messages: least {whole(of['min_bytes'])}, mean {significant(of['mean_bytes'])}, "

@@ -13,11 +13,11 @@ from streamgauge.domain.text.quantities import parse_rate_per_second
 from streamgauge.domain.text.shown import shown
 from streamgauge.record.calibrations import keep_calibrations
 from streamgauge.report.pages.page import page
-from streamgauge.runs.calibrate.compared import FIGURES, INVENTED, NAMES, PLANTED, Compared, Figures
-from streamgauge.runs.calibrate.planned import Planned
-from streamgauge.runs.calibrate.round_trip import shifts_ms
-from streamgauge.runs.calibrate.run import calibrate as carry_out
-from streamgauge.runs.calibrate.run import kept_as
+from streamgauge.runs.machine.calibrate.compared import FIGURES, INVENTED, NAMES, PLANTED, Compared, Figures
+from streamgauge.runs.machine.calibrate.planned import Planned
+from streamgauge.runs.machine.calibrate.round_trip import shifts_ms
+from streamgauge.runs.machine.calibrate.run import calibrate as carry_out
+from streamgauge.runs.machine.calibrate.run import kept_as
 from streamgauge.runs.request.options import checked_java
 from streamgauge.verdict.exits import Exit
 

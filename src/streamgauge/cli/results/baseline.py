@@ -26,6 +26,6 @@ def save(
 
     Example: `streamgauge baseline save runs/before --out baseline.json`
     """
-    from streamgauge.cli.results.kept import save_baseline
+    from streamgauge.runs.results.kept import save_baseline
 
     typer.echo(f"{save_baseline(runs, out)} runs written to {out}")

@@ -5,13 +5,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from streamgauge.cli.results.given import one_side
 from streamgauge.domain.errors import BadInput, BadValue, Fault
-from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.compare.ci import OUTCOMES, annotations, gates_markdown, junit
-from streamgauge.report.compare.gates import Gates, WorseLimit, gates, parse_limit
+from streamgauge.report.compare.gates import Gates, WorseLimit, parse_limit
 from streamgauge.report.pages.page import plain
-from streamgauge.result import Result
+from streamgauge.runs.results.compared import gated
 from streamgauge.verdict.exits import Exit
 
 
@@ -30,10 +28,7 @@ def check(
     Raises BadInput where runs or limits cannot be used, or a file cannot be written.
     """
     environment = os.environ if environment is None else environment
-    wanted = _limits(limits)
-    before, now = one_side(baseline, "--baseline"), one_side(folders, "RUN")
-    _check_figures(wanted, [run for each in (*before, *now) for run in each.runs])
-    found = gates(before, now, wanted)
+    found = gated(folders, baseline, _limits(limits))
     if junit_file:
         _write(junit_file, junit(found), "--junit")
     if summary := environment.get("GITHUB_STEP_SUMMARY"):
@@ -59,16 +54,6 @@ def _limits(texts: Sequence[str]) -> list[WorseLimit]:
     if faults:
         raise BadInput(faults)
     return found
-
-
-def _check_figures(limits: Sequence[WorseLimit], runs: Sequence[Result]) -> None:
-    """Refuse figures that no run has: a gate that looks at nothing would never close."""
-    unknown = [each for each in limits if not any(figure_of(run, each.path(runs)) is not None for run in runs)]
-    if unknown:
-        mend = "Use p50, p99, p99.9, max, sent, acked, received, or the path of a number in result.json"
-        raise BadInput(
-            [Fault("--max-worse", f"{plain(each.figure)}: no run has this figure", mend) for each in unknown]
-        )
 
 
 def _text(found: Gates) -> str:

@@ -5,17 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from streamgauge.cli.results.given import given_runs
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiments.paths import ExperimentFolder
-from streamgauge.report.compare import Together, together
-from streamgauge.report.compare.answers import METRICS, figure_of
+from streamgauge.report.compare import Together
 from streamgauge.report.compare.latex import comparison_latex
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
 from streamgauge.report.pages.page import plain
-from streamgauge.result import Result
-from streamgauge.runs.experiment.folder import read_record
-from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.results.compared import compared
 
 _TABLES: Final = ("mqperf",)
 """Result tables of other tools."""
@@ -47,7 +42,7 @@ def compare(
         raise BadInput.single("--compression", "is drawn in the page only", "Add --html FILE")
     if as_csv and table is None:
         raise BadInput.single("--csv", "is a form of --table", f"Add --table {_TABLES[0]}")
-    found = _of_experiment(folders, metric) or _of_runs(folders, metric)
+    found = compared(folders, metric)
     if len(found.variants) < 2 and table is None and latex is None:
         what = "these runs were measured alike, so there is nothing to compare"
         raise BadInput.single("RUN", what, "Name runs of another scenario or setting, or a second folder of runs")
@@ -100,30 +95,3 @@ def _write(file: Path, text: str, option: str) -> None:
     except OSError as error:
         what = f"cannot be written: {error.strerror}"
         raise BadInput.single(f"{option} {plain(str(file))}", what, "Name another file") from error
-
-
-def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | None:
-    """What a single experiment says, whose rounds pair its runs; None for anything else."""
-    folder = ExperimentFolder(folders[0])
-    if len(folders) > 1 or not folder.record.exists():
-        return None
-    record = read_record(folder)
-    found = answered(folder, record.model_copy(update={"metric": metric or record.metric}))
-    if found is None:
-        raise BadInput.single(f"RUN {plain(str(folder.root))}", "no run of it has a result", "Resume it first")
-    check_metric(metric, [run for one in found.variants for run in one.runs])
-    return found
-
-
-def _of_runs(folders: Sequence[Path], metric: str | None) -> Together:
-    runs = given_runs(folders)
-    check_metric(metric, [run.result for run in runs])
-    return together(runs, metric)
-
-
-def check_metric(metric: str | None, runs: Sequence[Result]) -> None:
-    """Refuse a figure that no run has; raises BadInput."""
-    if metric is None or any(figure_of(run, metric) is not None for run in runs):
-        return
-    mend = f"Use a number of result.json, as in: --metric {METRICS[2].path}"
-    raise BadInput.single(f"--metric {plain(metric)}", "no run has this figure", mend)

@@ -12,7 +12,7 @@ from streamgauge.report.exports.kafkabench.formulas import BenchTest, levels
 from streamgauge.report.exports.kafkabench.read import ReadTest, append, read_test
 from streamgauge.report.exports.kafkabench.written import console, file_name
 from streamgauge.report.pages.page import plain
-from streamgauge.runs.sql import questioned
+from streamgauge.runs.results.sql import questioned
 
 _FIGURES: Final = {"p50": "p50", "p99": "p99", "p99.9": "p99_9", "max": "max"}
 

@@ -1,97 +1,25 @@
 """The command `site`: a page of all runs below a folder."""
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from streamgauge.cli.results.compare import check_metric
-from streamgauge.cli.results.runs import content, is_run
-from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.pages.page import plain
-from streamgauge.report.runs import NOT_READABLE, RunRow, read_run
-from streamgauge.report.site.data import file_of, file_of_many
-from streamgauge.report.site.found import FoundMany, FoundRun
-from streamgauge.report.site.moving import moving_latency
-from streamgauge.report.site.pages import site_of
 from streamgauge.report.site.trends import counted_of
-from streamgauge.report.site.writing import is_site, write_site
-from streamgauge.runs.experiment.folder import many_of
+from streamgauge.runs.results.site import make_site
 
 
 def site(
     folder: Path, target: Path, *, metric: str | None, with_csv: bool, as_json: bool, out: Callable[[str], None]
 ) -> None:
     """Write a page of all runs below a folder; raises BadInput where there are none, or it cannot be written."""
-    met: list[ExperimentFolder] = []
-    runs = list(_found(folder, met, with_csv=with_csv))
-    if not runs:
-        raise BadInput.single(f"DIR {plain(str(folder))}", "there is no run in it", "Name a folder with runs")
-    check_metric(metric, [run.result for run, _ in runs if run.result])
-    experiments = [(_many(folder, each, runs), each.root) for each in met]
-    made = site_of(folder, [run for run, _ in runs], metric, [many for many, _ in experiments])
-    copies = {file_of(run, name): source for run, root in runs for name, source in _copied(run, RunFolder(root))}
-    copies |= {file_of_many(many, name): root / name for many, root in experiments for name in many.files}
-    files = write_site(target, made.texts, copies)
+    made, files = make_site(folder, target, metric, with_csv=with_csv)
     faulty = [run for run in made.runs if run.row.faults]
     if as_json:
         told = [{"run": run.path, "faults": run.row.faults} for run in faulty]
-        summary = {"site": str(target / "index.html"), "runs": len(runs), "files": len(files)}
+        summary = {"site": str(target / "index.html"), "runs": len(made.runs), "files": files}
         out(json.dumps({**summary, "changes": made.changes, "not_readable": told}, indent=2))
         return
-    out(f"{counted_of(len(runs), 'run')}: {plain(str(target / 'index.html'))}")
+    out(f"{counted_of(len(made.runs), 'run')}: {plain(str(target / 'index.html'))}")
     for line in [*made.changes, *(f"not readable: {run.path}: {'; '.join(run.row.faults)}" for run in faulty)]:
         out(f"  {plain(line)}")
-
-
-def _found(folder: Path, met: list[ExperimentFolder], *, with_csv: bool) -> Iterator[tuple[FoundRun, Path]]:
-    """Each run, the folder itself included, and where it is; what cannot be looked into is a run that says so.
-
-    Adds the experiments and searches that are `met`.
-    """
-    if not folder.is_dir():
-        raise BadInput.single(f"DIR {plain(str(folder))}", "there is no such folder", "Name a folder with runs")
-    if is_run(RunFolder(folder)):
-        yield _run(folder, folder.name, with_csv=with_csv), folder
-        return
-    refused: list[OSError] = []
-    for root, names, _ in os.walk(folder, onerror=refused.append):
-        here = Path(root)
-        runs = sorted(name for name in names if is_run(RunFolder(here / name)))
-        # A page has copies of runs.
-        names[:] = sorted(name for name in names if name not in runs and not is_site(here / name))
-        if many := many_of(here):
-            met.append(many)
-        for name in runs:
-            yield _run(here / name, (here / name).relative_to(folder).as_posix(), with_csv=with_csv), here / name
-    for error in refused:
-        path = Path(os.fsdecode(error.filename))
-        row = RunRow(path.name, verdict=NOT_READABLE, faults=(f"cannot be read: {error.strerror}",))
-        yield FoundRun(path.relative_to(folder).as_posix(), row), path
-
-
-def _many(folder: Path, found: ExperimentFolder, runs: Sequence[tuple[FoundRun, Path]]) -> FoundMany:
-    """An experiment or a search, its runs among those that were found, and which of its files are there."""
-    files = [path.name for path in (found.report, found.result, found.summary) if path.is_file()]
-    path = folder.name if found.root == folder else found.root.relative_to(folder).as_posix()
-    return FoundMany(path, found.command, tuple(run.path for run, at in runs if at.parent == found.runs), tuple(files))
-
-
-def _run(root: Path, path: str, *, with_csv: bool) -> FoundRun:
-    folder = RunFolder(root)
-    row, result = read_run(root.name, content(folder.facts), content(folder.result))
-    # Every second of the run is of use to its own report only.
-    slim = result and result.model_copy(update={"timeline": []})
-    csv = tuple(sorted(each.name for each in folder.csv.glob("*.csv"))) if with_csv and result else ()
-    return FoundRun(path, row, slim, folder.report.is_file(), csv, moving_latency(folder) if result else None)
-
-
-def _copied(run: FoundRun, folder: RunFolder) -> Iterator[tuple[str, Path]]:
-    """What the page has of a run: names and files."""
-    if run.result:
-        yield folder.result.name, folder.result
-    if run.has_report:
-        yield folder.report.name, folder.report
-    yield from ((f"csv/{name}", folder.csv / name) for name in run.csv)

@@ -13,7 +13,7 @@ from rich.table import Table
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.numbers import UNKNOWN, whole
 from streamgauge.report.pages.page import page, plain
-from streamgauge.runs.sql import answer_sql, questioned
+from streamgauge.runs.results.sql import answer_sql, questioned
 
 if TYPE_CHECKING:
     import pyarrow as pa

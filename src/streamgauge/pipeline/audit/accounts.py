@@ -82,7 +82,7 @@ def problems(classes: DataFrame) -> DataFrame:
 
 def never_settled(messages: DataFrame) -> DataFrame:
     """Findings for messages that failed, were never sent or are of unknown fate, which are nobody's deliveries."""
-    name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
+    name = f"case report when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
     return messages.where("error is not null").selectExpr(
         f"{name} as {CLASS}", f"cast(null as int) as {GROUP}", *STAMP, PARTITION, OFFSET, DUE_NS, SENT_NS, "error",
         f"{IS_MEASURED} as measured",
@@ -132,7 +132,7 @@ def _unread(traits: RunTraits, messages: Sums, scope: str) -> int:
         return 0
     places = _scope(messages.places, scope)
     partitions = place_of(places.column("place"))[PARTITION]
-    unread = ~np.isin(partitions, sorted(traits.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
+    unread = ~np.isin(partitions, sorted(traits.reads)) & np.isin(places.column("report"), (ACKED, UNDECIDED))
     return places.where(unread).total("messages")
 
 
@@ -191,14 +191,14 @@ def wanted(messages: Sums, scope: str) -> int:
 
 
 def _sender_side(sent: Sums) -> dict[str, int]:
-    fates: Mapping[str, Sequence[int]] = {
+    reports: Mapping[str, Sequence[int]] = {
         "acked": (ACKED, ABORTED, UNDECIDED),
         "failed": (FAILED,),
         "unsent": (NEVER_SENT,),
         "aborted": (ABORTED,),
         "fate_unknown": (UNSETTLED,),
     }
-    fate = sent.column("fate")
+    report = sent.column("report")
     return {"sent": sent.total("sent")} | {
-        name: sent.where(np.isin(fate, each)).total("messages") for name, each in fates.items()
+        name: sent.where(np.isin(report, each)).total("messages") for name, each in reports.items()
     }

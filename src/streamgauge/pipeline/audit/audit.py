@@ -156,13 +156,13 @@ def _class(wanted: str) -> str:
             when error = '{UNSENT}' then null
             when error = '{FATE_UNKNOWN}' then if(copies > 0, '{UNREPORTED_RECEIVED}', '{UNREPORTED}')
             when error is not null then if(copies > 0, 'unacked_received', null)
-            when fate = {ABORTED} then if(copies > 0, 'aborted_received', null)
+            when report = {ABORTED} then if(copies > 0, 'aborted_received', null)
             when not expected then if(copies > 0, '{UNEXPECTED}', null)
             when not ({wanted}) then null
             when apart then '{DUPLICATED}'
             when copies > 1 then 'duplicate_consumer'
             when copies = 1 then null
-            when fate = {UNDECIDED} then 'unknown'
+            when report = {UNDECIDED} then 'unknown'
             when expected is null then '{source.UNTOLD}'
             when offset is null then if(all_read_out, 'lost', 'unknown')
             when start is null or position is null or end is null then 'unknown'
@@ -236,7 +236,7 @@ def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
     stamped = deliveries.where(IS_STAMPED).withColumn("mine", F.expr(mine))
     turns, out = numbered(stamped, (*MESSAGE, "mine"), FIRST), "not mine or turn > 1"
     if sent is not None:
-        aborted = sent.where(f"fate = {ABORTED}").selectExpr(*MESSAGE, "true as aborted")
+        aborted = sent.where(f"report = {ABORTED}").selectExpr(*MESSAGE, "true as aborted")
         turns, out = turns.join(aborted, [*MESSAGE], "left"), f"{out} or aborted"
     return turns.where(out).select(*DELIVERY)
 

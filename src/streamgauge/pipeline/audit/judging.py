@@ -113,7 +113,7 @@ def in_doubt(
 def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
     """SQL for whether a message is to be received."""
     read = "true" if reads is None else f"(partition is null or partition in ({', '.join(map(str, sorted(reads)))}))"
-    return f"error is null and fate != {ABORTED} and {read} and {'coalesce(expected, true)' if drops else 'true'}"
+    return f"error is null and report != {ABORTED} and {read} and {'coalesce(expected, true)' if drops else 'true'}"
 
 
 def _owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: bool) -> DataFrame:

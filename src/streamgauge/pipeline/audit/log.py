@@ -60,11 +60,11 @@ def told_by_log(rows: InDoubt, log: ReadLog, classes: DataFrame | None) -> list[
     gone = None if rows.by_log.isEmpty() else some(rows.keep(_gone(rows, log)))
     found = []
     # The log is large, and seldom is there anything to look for: files say how many places of theirs are null.
-    if (nowhere := some(messages.where(f"fate = {ACKED} and not ({PLACED})"))) is not None:
+    if (nowhere := some(messages.where(f"report = {ACKED} and not ({PLACED})"))) is not None:
         missing = nowhere.join(log.stood, [*STAMP], "leftanti")
         found += [_truncated(missing.selectExpr(*_columns_of_messages()), groups)]
     if gone is not None:
-        found += [_truncated(gone.where(f"group is null and fate = {ACKED}"), groups)]
+        found += [_truncated(gone.where(f"group is null and report = {ACKED}"), groups)]
     if gone is not None and deliveries is not None:
         found += [_vanished(gone.where("group is not null"))]
     if gone is not None:
@@ -78,14 +78,14 @@ def told_by_log(rows: InDoubt, log: ReadLog, classes: DataFrame | None) -> list[
 
 def _columns_of_messages(measured: str = MEASURED) -> tuple[str, ...]:
     return (
-        f"{_NO_INT} as group", *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, "fate", measured,
+        f"{_NO_INT} as group", *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, "report", measured,
         f"{_NO_NUMBER} as received_ns", f"{_NO_INT} as consumer", f"{_NO_NUMBER} as poll",
     )  # fmt: skip
 
 
 def _columns_of_deliveries() -> tuple[str, ...]:
     return (
-        GROUP, *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, f"{_NO_INT} as fate", MEASURED, RECEIVED_NS, CONSUMER, "poll",
+        GROUP, *PLACE, PRODUCER, SEQ, DUE_NS, SENT_NS, f"{_NO_INT} as report", MEASURED, RECEIVED_NS, CONSUMER, "poll",
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def with_expected(messages: DataFrame, stood: DataFrame | None) -> DataFrame:
 def dropped(messages: DataFrame) -> Mapping[str, int]:
     """How many acknowledged messages are not to come out, by scope."""
     (row,) = (
-        messages.where(f"error is null and fate != {ABORTED} and expected = false")
+        messages.where(f"error is null and report != {ABORTED} and expected = false")
         .agg(F.expr("count(*) as run"), F.expr(f"count(if({IS_MEASURED}, true, null)) as measure"))
         .collect()
     )

@@ -335,14 +335,14 @@ def _owned_words(odd: DataFrame) -> DataFrame:
 
 def _unsettled_words(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
     """The words of the messages of unknown fate: every one of them is looked at."""
-    words = for_each(messages.where(f"fate = {UNSETTLED}"), groups).selectExpr(GROUP, TOPIC, PRODUCER, _WORD)
+    words = for_each(messages.where(f"report = {UNSETTLED}"), groups).selectExpr(GROUP, TOPIC, PRODUCER, _WORD)
     return words.distinct().withColumn("delivery", F.lit(True))
 
 
 def _of_words(messages: DataFrame, words: DataFrame, expected: str) -> DataFrame:
     """The messages in doubt, once for each group that doubts them."""
     rows = few(messages.withColumn(WORD, F.expr(word(SEQ))), words.select(*DOUBTED), (TOPIC, PRODUCER, WORD))
-    return rows.selectExpr(*MESSAGE, "partition", "offset", DUE_NS, SENT_NS, "error", "fate", MEASURED, expected)
+    return rows.selectExpr(*MESSAGE, "partition", "offset", DUE_NS, SENT_NS, "error", "report", MEASURED, expected)
 
 
 def sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:

@@ -55,11 +55,11 @@ DELIVERY_TOTALS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Where a count is found: a column of the sums, the clock that it goes by, and the fates it is restricted to."""
+    """Where a count is found: a column of the sums, the clock that it goes by, and the reports it is restricted to."""
 
     column: str
     tick: str
-    fates: tuple[int, ...] = ()
+    reports: tuple[int, ...] = ()
 
 
 OF_MESSAGES: Mapping[str, _Counter] = {
@@ -79,8 +79,8 @@ NAMES = (*OF_MESSAGES, *OF_DELIVERIES)
 
 
 def message_sums(messages: DataFrame, values: Mapping[str, str], *, by_topic: bool = False) -> DataFrame:
-    """The sums of messages, by producer and fate; `by_topic` tells topics apart, too."""
-    labels = (PRODUCER, "fate", *([TOPIC] if by_topic else []))
+    """The sums of messages, by producer and delivery report; `by_topic` tells topics apart, too."""
+    labels = (PRODUCER, "report", *([TOPIC] if by_topic else []))
     return sums(messages, MESSAGE_TICKS, labels, MESSAGE_TOTALS, values)
 
 
@@ -233,7 +233,7 @@ def _windows(
 
 def _backlog_changes(messages: Sums, deliveries: Sums, group: int, *, hides_aborted: bool) -> Mapping[int, int]:
     """By how much the backlog of a group grew in each second, where each message that it is to receive came once."""
-    sent = messages.where(messages.column("fate") != ABORTED) if hides_aborted else messages
+    sent = messages.where(messages.column("report") != ABORTED) if hides_aborted else messages
     mine = deliveries.where(deliveries.column("group") == group)
     changes = Counter(sent.total_by(sent.column("at_sent_tick") >> 1, "sent"))
     changes.subtract(mine.total_by(mine.column("at_done_tick") >> 1, "done"))
@@ -256,6 +256,6 @@ def _count(
 ) -> None:
     """Adds some counts to those that were found, for each key."""
     for name, counter in counters.items():
-        rows = source.where(np.isin(source.column("fate"), counter.fates)) if counter.fates else source
+        rows = source.where(np.isin(source.column("report"), counter.reports)) if counter.reports else source
         for at, total in rows.total_by(key(rows, rows.column(counter.tick)), counter.column).items():
             found.setdefault(at, {})[name] = total

@@ -23,7 +23,7 @@ PAUSE, RESUME = "pause", "resume"
 def failures(messages: DataFrame) -> dict[str, int]:
     """How many messages failed with each error, or have no report; those that were received were sent, for certain."""
     found = (
-        messages.where(f"error is not null and (fate != {UNSETTLED} or sent_ns is null)")
+        messages.where(f"error is not null and (report != {UNSETTLED} or sent_ns is null)")
         .groupBy("error")
         .count()
         .collect()

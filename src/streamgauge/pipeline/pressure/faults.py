@@ -15,8 +15,8 @@ _LACKING: Final = ("under_replicated", "leaderless")
 
 def faults_of(rows: Iterable[Row]) -> list[Cause]:
     """The faults that were begun, carried out and over, by their begins; from rows of the table `faults`."""
-    marks = carried_out(row for row in rows if (row["kind"], row["target"]) not in CHANGES)
-    return sorted((cause for cause in causes(marks) if cause.began is not None), key=lambda cause: cause.began or 0.0)
+    events = carried_out(row for row in rows if (row["kind"], row["target"]) not in CHANGES)
+    return sorted((cause for cause in causes(events) if cause.began is not None), key=lambda cause: cause.began or 0.0)
 
 
 def spans_of(faults: Iterable[Cause], span: Span) -> list[FaultSpan]:

@@ -70,7 +70,7 @@ def is_counted(*, hides_aborted: bool) -> str:
     Of those of unknown fate the ones that were received: only of them it is known that, and when, they were sent.
     """
     failed = ", ".join(f"'{name}'" for name in sorted(CERTAINLY_NOT_WRITTEN))
-    seen = f" and fate != {ABORTED}" if hides_aborted else ""
+    seen = f" and report != {ABORTED}" if hides_aborted else ""
     return f"(sent_ns is not null and (error is null or error not in ({failed})){seen})"
 
 
@@ -98,7 +98,7 @@ def progress(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> 
     Without a policy nothing is let go. A message of unknown fate that was not received does not count, and waits for
     nobody: it was claimed at some time, as good as when it was due.
     """
-    handed = f"if(sent_ns is null and fate = {UNSETTLED}, due_ns, sent_ns)"
+    handed = f"if(sent_ns is null and report = {UNSETTLED}, due_ns, sent_ns)"
     times = (DUE_NS, *(["let_go_ns"] if policy else []), handed)
     key = packed(f"cast({counted} as bigint)", *map(grid.sql, times))
     return messages.selectExpr(f"{key} as key").groupBy("key").count()

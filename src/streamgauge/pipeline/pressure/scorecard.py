@@ -27,7 +27,7 @@ TOGETHER: Final = 0.5
 ROUNDING: Final = 1e-9
 
 
-class Mark(NamedTuple):
+class FaultEvent(NamedTuple):
     """One row of `faults` that was carried out, in seconds of any clock."""
 
     second: float
@@ -92,46 +92,46 @@ class Recovery:
     peak_slope: float | None = None
 
 
-def carried_out(rows: Iterable[Mapping[str, Any]]) -> list[Mark]:
+def carried_out(rows: Iterable[Mapping[str, Any]]) -> list[FaultEvent]:
     """What was carried out, from rows of `faults`.
 
     What could not be begun is left out, and its end, which is tried to be sure. An end that failed is an end: until
     then at least it lasted.
     """
-    found: list[Mark] = []
+    found: list[FaultEvent] = []
     has_begun: dict[tuple[str, str], bool] = {}
     for row in sorted(rows, key=lambda row: float(row["second"])):
-        mark = Mark(*(row[name] for name in Mark._fields))
-        key = (mark.kind, mark.target)
-        if mark.action == "begin":
+        event = FaultEvent(*(row[name] for name in FaultEvent._fields))
+        key = (event.kind, event.target)
+        if event.action == "begin":
             # Where the one before still lasts, the next end is its own.
-            has_begun[key] = mark.error is None or has_begun.get(key, False)
-            is_done = mark.error is None
+            has_begun[key] = event.error is None or has_begun.get(key, False)
+            is_done = event.error is None
         else:
             is_done = has_begun.pop(key, True)
-        found += [mark] if is_done else []
+        found += [event] if is_done else []
     return found
 
 
-def causes(marks: Iterable[Mark]) -> list[Cause]:
+def causes(events: Iterable[FaultEvent]) -> list[Cause]:
     """The causes that were over, in the order of their ends.
 
     A kill that nothing ends is over when it happens: what is asked is how the rest takes over. What ends was begun by
     the last begin of its kind and target; a delay that is removed and was never begun held since the run began.
     """
-    marks = sorted(marks, key=lambda mark: mark.second)
+    events = sorted(events, key=lambda event: event.second)
     found: list[Cause] = []
-    begun: dict[tuple[str, str], Mark] = {}
-    for place, mark in enumerate(marks):
-        key = (mark.kind, mark.target)
-        if mark.action == "begin":
-            begun[key] = mark
-        if mark.action == "end" or (mark.kind == "kill" and not _is_ended(mark, marks[place + 1 :])):
+    begun: dict[tuple[str, str], FaultEvent] = {}
+    for place, event in enumerate(events):
+        key = (event.kind, event.target)
+        if event.action == "begin":
+            begun[key] = event
+        if event.action == "end" or (event.kind == "kill" and not _is_ended(event, events[place + 1 :])):
             begin = begun.get(key)
-            detail = mark.detail if begin is None else begin.detail
-            found.append(Cause(*key, detail, begin and begin.second, mark.second, None, None, mark.error))
+            detail = event.detail if begin is None else begin.detail
+            found.append(Cause(*key, detail, begin and begin.second, event.second, None, None, event.error))
     ends = [cause.ended for cause in found]
-    begins = [mark.second for mark in marks if mark.action == "begin"]
+    begins = [event.second for event in events if event.action == "begin"]
     return [
         cause._replace(
             since=max((end for end in ends if end < _first(cause) - TOGETHER), default=None),
@@ -141,9 +141,9 @@ def causes(marks: Iterable[Mark]) -> list[Cause]:
     ]
 
 
-def _is_ended(begin: Mark, later: Iterable[Mark]) -> bool:
+def _is_ended(begin: FaultEvent, later: Iterable[FaultEvent]) -> bool:
     """Whether what happens next to the same target in the same way is its end."""
-    actions = (mark.action for mark in later if (mark.kind, mark.target) == (begin.kind, begin.target))
+    actions = (event.action for event in later if (event.kind, event.target) == (begin.kind, begin.target))
     return next(actions, None) == "end"
 
 

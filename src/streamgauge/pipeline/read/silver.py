@@ -27,8 +27,9 @@ from streamgauge.scenario.profile.model import PipelineProfile
 SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
 ACKED, FAILED, NEVER_SENT, ABORTED, UNDECIDED, UNSETTLED = range(6)
-"""Fates of messages; those of transactions that were aborted or are undecided were acknowledged too. Those that are
-unsettled were claimed by a producer that died: nobody knows whether they were sent, unless they were received."""
+"""Delivery reports of messages; those of transactions that were aborted or are undecided were acknowledged too. Those
+that are unsettled have none: a producer that died had claimed them, and whether they were sent is known of those only
+that were received."""
 _FAR = SHIFT_SECONDS * NS_PER_SECOND
 PLACE = f"cast(topic as bigint) << {TOPIC_BITS} | partition"
 
@@ -63,9 +64,9 @@ def place_of(place: Any) -> dict[str, Any]:
 
 
 def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None = None) -> DataFrame:
-    """One row per message: its fate, and the ticks of being selected (due, or else sent), sent and settled.
+    """One row per message: its delivery report, and the ticks of being selected (due, or else sent), sent and settled.
 
-    `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known; `let_go_ns` is when
+    `acked_ns` is null unless the message was acknowledged; `settled` is when it was reported; `let_go_ns` is when
     it was due and let go by the policy, and null without one, or where it was never sent. `outcomes` are the
     transactions with how they ended, each once; None where no message is in one.
     """
@@ -80,7 +81,7 @@ def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None =
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}
-            when error = '{FATE_UNKNOWN}' then {UNSETTLED} else {FAILED} end as fate""",
+            when error = '{FATE_UNKNOWN}' then {UNSETTLED} else {FAILED} end as report""",
         f"{PLACE} as place",
         f"{tick('coalesce(due_ns, sent_ns)', measure)} as selected",
         f"{tick(SENT_NS, measure)} as sent_tick",

@@ -118,7 +118,7 @@ def sent(run: Inputs, messages: DataFrame) -> SentSide:
     summed = throughput.message_sums(messages, sql, by_topic=traits.tells_topics).toArrow()
     ages, problems, failed, by_second = None, [], {}, []
     if not bronze.extent("sent", "error").unknown:
-        unsent = messages.where(f"fate = {silver.NEVER_SENT}")
+        unsent = messages.where(f"report = {silver.NEVER_SENT}")
         # What was never sent has an age since it was due only.
         ages = _ages(run, unsent, which.censored_metrics(traits))
         never = accounts.never_settled(messages)

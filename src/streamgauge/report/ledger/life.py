@@ -91,7 +91,7 @@ class _Teller:
     def state(self) -> str:
         """What became of it, in words."""
         rows = self.rows
-        parts = [_fate(rows.sent[0]) if rows.sent else "not recorded as sent"]
+        parts = [_reported(rows.sent[0]) if rows.sent else "not recorded as sent"]
         by_group: dict[int, int] = {}
         for row in rows.received:
             by_group[row["group"]] = by_group.get(row["group"], 0) + 1
@@ -174,7 +174,7 @@ class _Teller:
             place = self._place(row) if row["offset"] is not None else "at an offset that is not known"
             yield self._event(row["acked_ns"], "acknowledged", place)
         else:
-            yield self._event(row["acked_ns"], "failed", _fate(row))
+            yield self._event(row["acked_ns"], "failed", _reported(row))
 
     def _stamped(self, received: Sequence[Row]) -> Iterator[LifeEvent]:
         """What its stamp tells of a message that is not recorded as sent."""
@@ -244,7 +244,7 @@ _OUTCOMES: Final = {
 }
 
 
-def _fate(row: Row) -> str:
+def _reported(row: Row) -> str:
     if row["error"] is None:
         return "acknowledged"
     words = {UNSENT: "never sent", FATE_UNKNOWN: "of unknown fate: its producer died before it reported"}

@@ -87,6 +87,18 @@ def expected_seconds(request: ExperimentRequest) -> list[float]:
     return [estimate(each.scenario, embedded=embedded).load_seconds + BESIDE_SECONDS for each in request.requests]
 
 
+def expected_bytes(request: ExperimentRequest) -> int | None:
+    """How much all runs write at most; None where it is not known of a variant."""
+    # A shared broker keeps no topic longer than its run.
+    embedded = request.requests[0].bootstrap is None
+    of_variants = [
+        estimate(each.scenario, embedded=embedded, replayed=each.replayed_messages).bytes_written
+        for each in request.requests
+    ]
+    found = [of_variants[each.variant] for each in request.plan]
+    return None if any(each is None for each in found) else sum(each or 0 for each in found)
+
+
 class _Conducting:
     """An experiment while it is carried out."""
 

@@ -14,6 +14,7 @@ from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.alike import differences
 from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.experiments.model import ExperimentFile
+from streamgauge.experiments.order import PlannedRun, planned_runs
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
@@ -51,6 +52,12 @@ class ExperimentRequest:
     asked: Mapping[str, Any]
     """The experiment with its base scenario written out, secrets masked."""
     options: RunOptions
+
+    @property
+    def plan(self) -> list[PlannedRun]:
+        """All runs, in their order."""
+        asked = self.experiment
+        return list(planned_runs(len(self.variants), asked.repeat, asked.order, asked.seed))
 
 
 @dataclass(frozen=True, slots=True)

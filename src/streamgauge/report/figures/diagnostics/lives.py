@@ -45,12 +45,12 @@ def lives(source: FigureSource) -> Figure:
     found = [life for life in source.rows(LIVES) if life["events"]]
     if not found:
         return Figure(name, title, "", missing="the rows of messages are not there", section="delivery")
-    marks = [mark for life in found for mark in _marks(life)]
-    end = _end(found, marks)
+    dots = [dot for life in found for dot in _dots(life)]
+    end = _end(found, dots)
     data: dict[str, Sequence[Row]] = {
-        _FAULTS: [span for life in found for span in _faults(source, life, marks, end)],
-        _LINES: [line for life in found for line in _line(life, marks, end)],
-        LIVES: [{**mark, "ms": rounded(mark["ms"])} for mark in marks],
+        _FAULTS: [span for life in found for span in _faults(source, life, dots, end)],
+        _LINES: [line for life in found for line in _line(life, dots, end)],
+        LIVES: [{**dot, "ms": rounded(dot["ms"])} for dot in dots],
     }
     y = alt.Y(
         "message:N", title=None, sort=None,
@@ -83,7 +83,7 @@ def _label(life: Row) -> str:
     return _BETWEEN.join(filter(None, (life["message"], life["why"], second)))
 
 
-def _marks(life: Row) -> Iterator[dict[str, Any]]:
+def _dots(life: Row) -> Iterator[dict[str, Any]]:
     """Each event that has a sign; a time before the due time, as a coarser clock may tell it, is that time."""
     known = {event["event"] for event in life["events"]}
     for event in life["events"]:
@@ -94,28 +94,28 @@ def _marks(life: Row) -> Iterator[dict[str, Any]]:
             yield {"message": _label(life), "series": _SERIES[which][0], "ms": max(0.0, event["ms"])}
 
 
-def _last(life: Row, marks: Sequence[Row]) -> float:
-    return max((mark["ms"] for mark in marks if mark["message"] == _label(life)), default=0.0)
+def _last(life: Row, dots: Sequence[Row]) -> float:
+    return max((dot["ms"] for dot in dots if dot["message"] == _label(life)), default=0.0)
 
 
-def _end(found: Sequence[Row], marks: Sequence[Row]) -> float:
+def _end(found: Sequence[Row], dots: Sequence[Row]) -> float:
     """Where the axis ends."""
-    last = max((mark["ms"] for mark in marks), default=0.0)
+    last = max((dot["ms"] for dot in dots), default=0.0)
     return max(last, AFTER_GONE_MS if any(life["gone"] for life in found) else LINEAR_MS) * 1.1
 
 
-def _line(life: Row, marks: Sequence[Row], end: float) -> Iterator[Row]:
-    last = _last(life, marks)
+def _line(life: Row, dots: Sequence[Row], end: float) -> Iterator[Row]:
+    last = _last(life, dots)
     yield {"message": _label(life), "from_ms": 0.0, "to_ms": rounded(last), "gone": False}
     if life["gone"]:
         yield {"message": _label(life), "from_ms": rounded(last), "to_ms": rounded(end), "gone": True}
 
 
-def _faults(source: FigureSource, life: Row, marks: Sequence[Row], end: float) -> Iterator[Row]:
+def _faults(source: FigureSource, life: Row, dots: Sequence[Row], end: float) -> Iterator[Row]:
     """The faults that were on in a life, from when it began."""
     if life["second"] is None:
         return
-    last = end if life["gone"] else _last(life, marks)
+    last = end if life["gone"] else _last(life, dots)
     for span in annotated(source.rows("faults"), -FOREVER_S, FOREVER_S):
         begins, ends = ((second - life["second"]) * 1e3 for second in (span.begins, span.ends))
         if begins <= last and (ends > 0 or begins >= 0):

@@ -59,11 +59,11 @@ def _rate(value: float, added: float, unknown: int) -> FigureTrust:
     if not added:
         return exact(value)
     trust = limits.of_rate(value, value, value + added)
-    because = [] if trust == "believed" else [_fate_unknown(unknown)]
+    because = [] if trust == "believed" else [_unreported(unknown)]
     return FigureTrust(value=value, low=value, high=value + added, trust=trust, because=because)
 
 
-def _fate_unknown(count: int) -> str:
+def _unreported(count: int) -> str:
     return f"the fate of {whole(count)} messages is unknown"
 
 
@@ -79,7 +79,7 @@ def counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, Figu
                 continue
             more = unknown if name in _MAY_BE_UNKNOWN else silent if name in _MAY_BE_UNREPORTED else 0
             high = value + more
-            because = [_fate_unknown(more)] if more else []
+            because = [_unreported(more)] if more else []
             trust = limits.of_count(value, high)
             figure = FigureTrust(value=value, low=value, high=high, trust=trust, because=because)
             # What did not happen, a gap has not caused.

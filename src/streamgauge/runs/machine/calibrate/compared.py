@@ -8,20 +8,20 @@ import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
-from streamgauge.modelled.model import NEVER, Fate, Model, in_order, releases
+from streamgauge.modelled.model import NEVER, Anomaly, Model, in_order, releases
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.workload.pacing import Int64s
 
 FIGURES: Final = ("p50", "p99", "p99_9", "max")
 KINDS: Final = ("ack.response", "ack.service", "end_to_end.response", "end_to_end.service")
-PLANTED: Final[Mapping[str, Fate]] = {
-    "lost": Fate.LOST,
-    "duplicate_producer": Fate.DUPLICATED,
-    "reordered": Fate.REORDERED,
-    "corrupt": Fate.CORRUPTED,
+PLANTED: Final[Mapping[str, Anomaly]] = {
+    "lost": Anomaly.LOST,
+    "duplicate_producer": Anomaly.DUPLICATED,
+    "reordered": Anomaly.REORDERED,
+    "corrupt": Anomaly.CORRUPTED,
 }
-"""Counts of the result, and the fate that makes each."""
+"""Counts of the result, and the anomaly that makes each."""
 INVENTED: Final = (
     "undelivered", "duplicate_consumer", "failed", "expired", "unknown", "foreign", "unrecorded", "unaccounted",
 )  # fmt: skip
@@ -104,14 +104,14 @@ def planted(loads: Sequence[PlantedLoad], from_ns: int, to_ns: int, ended_ns: in
     """
     found = [releases(load.due_ns, np.arange(len(load.due_ns)), load.model) for load in loads]
     due_ns = np.concatenate([load.due_ns for load in loads])
-    fate = np.concatenate([each.fate for each in found])
+    anomaly = np.concatenate([each.anomaly for each in found])
     ends = {
         "ack": np.concatenate([each.acked_ns for each in found]),
         "end_to_end": np.concatenate([in_order(each) for each in found]),
     }
     chosen = (due_ns >= from_ns) & (due_ns < to_ns)
     latencies = {kind: _figures(due_ns[chosen], ends[kind.partition(".")[0]][chosen], ended_ns) for kind in KINDS}
-    counts = {name: int(np.count_nonzero(fate == planted)) for name, planted in PLANTED.items()}
+    counts = {name: int(np.count_nonzero(anomaly == planted)) for name, planted in PLANTED.items()}
     return Figures(
         {f"{kind}.{name}": value for kind, figures in latencies.items() for name, value in figures.items()},
         counts | dict.fromkeys(INVENTED, 0),

@@ -12,7 +12,7 @@ from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.kafka.clients.producer import KafkaProducer
-from streamgauge.runs.calibrate.planned import SIZE_BYTES
+from streamgauge.runs.machine.calibrate.planned import SIZE_BYTES
 from streamgauge.scenario import Setting
 
 ROUND_TRIPS_MS: Final = (1, 5, 20)

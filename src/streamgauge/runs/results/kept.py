@@ -56,7 +56,7 @@ class KeptBaseline(RecordPart):
 
 def save_baseline(paths: Sequence[Path], out: Path) -> int:
     """Write the results of these runs into one file; returns how many there are. Raises BadInput."""
-    from streamgauge.cli.results.given import given_runs, variants_of_experiment
+    from streamgauge.runs.results.given import given_runs, variants_of_experiment
 
     found = variants_of_experiment(paths) or [Alike("", tuple(each.result for each in given_runs(paths)))]
     kept = KeptBaseline(

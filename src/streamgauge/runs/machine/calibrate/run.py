@@ -19,14 +19,14 @@ from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.processes.scratch import CALIBRATION, Scratch
 from streamgauge.record.facts import machine, read_facts, versions
-from streamgauge.runs import archives
 from streamgauge.runs.analysis import answered
-from streamgauge.runs.calibrate.compared import Compared, PlantedLoad, measured, planted
-from streamgauge.runs.calibrate.planned import SIZE_BYTES, Planned
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.conduct.producers import sending_of
 from streamgauge.runs.conduct.target import MeasuredCluster
 from streamgauge.runs.interrupts import noted
+from streamgauge.runs.machine import archives
+from streamgauge.runs.machine.calibrate.compared import Compared, PlantedLoad, measured, planted
+from streamgauge.runs.machine.calibrate.planned import SIZE_BYTES, Planned
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.rows.recover import alone
 from streamgauge.verdict.calibration import Calibration, machine_of

@@ -4,8 +4,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamgauge.cli.results.kept import kept_baseline
-from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import listed
@@ -15,6 +13,8 @@ from streamgauge.report.pages.page import plain
 from streamgauge.report.publish import read_result
 from streamgauge.runs.experiment.folder import many_of, read_record
 from streamgauge.runs.experiment.judge import variants_in
+from streamgauge.runs.results.folders import run_folders
+from streamgauge.runs.results.kept import kept_baseline
 
 
 def given_runs(paths: Sequence[Path]) -> list[GivenRun]:

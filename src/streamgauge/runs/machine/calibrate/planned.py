@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.modelled.model import Fate, Model, Server, next_in
+from streamgauge.modelled.model import Anomaly, Model, Server, next_in
 from streamgauge.scenario import Scenario, parse
 
 PRODUCERS: Final = 2
@@ -22,7 +22,7 @@ SERVERS: Final = (
     Server(0.01),
 )
 """The partitions of each producer: delays of 0, 1 and 5 ms, a bimodal mix, 50 ms; the last one stalls."""
-MODEL: Final = Model(SERVERS, fates=tuple(fate for fate in Fate if fate))
+MODEL: Final = Model(SERVERS, anomalies=tuple(anomaly for anomaly in Anomaly if anomaly))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Planned:
         per_second = self.rate / PRODUCERS
         last = int(per_second * (self.warmup_seconds + 0.9 * self.seconds))
         stalled = int(per_second * (self.warmup_seconds + STALLS_AT * self.seconds))
-        models = [replace(MODEL, seed=MODEL.seed + producer, fated_until=last) for producer in range(PRODUCERS)]
+        models = [replace(MODEL, seed=MODEL.seed + producer, anomalous_until=last) for producer in range(PRODUCERS)]
         return tuple(
             replace(model, stalls=((next_in(model, len(SERVERS) - 1, stalled), STALL_NS),)) for model in models
         )

@@ -1,0 +1,1 @@
+"""What a machine is as a place to measure on: prepared, examined, and calibrated."""
