@@ -413,6 +413,12 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     # Brokers.
     (["broker", "start", "--heap", "lots"], ("--heap: 'lots' is not a heap size of Java. Write one like `512m`",)),
     (["broker", "start", "--name", "a/b"], ("--name: 'a/b' is not a name. Use letters, digits",)),
+    (
+        ["broker", "start", "--set", "load.rate=5"],
+        ("--set load.rate=5: not a setting of a cluster. Write one of the section", "`cluster.controllers=3`"),
+    ),
+    (["broker", "start", "--brokers", "2", "--set", "cluster.racks=3"], ("3 racks for 2 brokers. Write at",)),
+    (["broker", "start", "--set", "cluster.configs={log.dirs: /x}"], ("log.dirs: the embedded cluster decides",)),
     (["broker", "stop", "nobody"], ("NAME: no broker nobody is running. Running: none",)),
     (["broker", "stop", "nobody", "--all"], ("NAME: cannot be combined with --all. Leave one of them",)),
     # Runs.

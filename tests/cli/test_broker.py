@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.kafka.broker import app
 from streamgauge.cluster import registry
-from streamgauge.cluster.registry import Entry
+from streamgauge.cluster.registry import PROPERTIES, Entry
 from streamgauge.domain.errors import BadInput
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.identity import ProcessId, identify
+from streamgauge.processes.jvm.properties import properties_in
 
 ME = identify(os.getpid())
 
@@ -129,6 +130,11 @@ def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest
     assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")
     assert refused("start", "--brokers", "2", "--name", "o").startswith("--name: o-2 is already running")
     assert refused("start", "--heap", "5z").startswith("--heap: '5z' is not a heap size of Java.")
+    assert refused("start", "--set", "load.rate=5", "--set", "cluster.heap=1g", "--set", "seed=5").splitlines() == [
+        f"--set {wrong}: not a setting of a cluster. Write one of the section `cluster` of scenarios, like "
+        "`cluster.controllers=3`"
+        for wrong in ("load.rate=5", "seed=5")
+    ]
     assert refused("start", "--security", "TLS").startswith(
         "--security: 'TLS' is not how brokers can be secured. Write"
     )
@@ -140,13 +146,22 @@ def test_help_teaches_with_an_example(command: str) -> None:
     assert f"Example: streamgauge broker {command}" in said(command, "--help")
 
 
-@pytest.mark.kafka
-@pytest.mark.e2e
-def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> None:
-    def streamgauge(*arguments: str) -> "subprocess.CompletedProcess[str]":
+@pytest.fixture
+def streamgauge(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """The command `broker` with these arguments, in a process of its own."""
+
+    def called(*arguments: str) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-m", "streamgauge", "broker", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
+    return called
+
+
+@pytest.mark.kafka
+@pytest.mark.e2e
+def test_a_broker_outlives_the_command_until_it_is_stopped(
+    tmp_path: Path, streamgauge: Callable[..., "subprocess.CompletedProcess[str]"]
+) -> None:
     try:
         started = streamgauge("start", "--data", "data", "--heap", "512m", "--json")
         facts = json.loads(started.stdout)
@@ -164,6 +179,35 @@ def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> No
     assert (stopped.returncode, stopped.stdout) == (0, f"stopped broker-1 at {facts['bootstrap']}\n")
     assert not psutil.pid_exists(facts["pid"])
     assert (tmp_path / "data" / "topics" / "t-1").is_dir()
+    assert registry.listing() == []
+
+
+@pytest.mark.kafka
+@pytest.mark.e2e
+def test_a_controller_apart_is_listed_and_stopped_and_nobody_is_sent_to_it(
+    streamgauge: Callable[..., "subprocess.CompletedProcess[str]"],
+) -> None:
+    settings = ("cluster.controllers=1", "cluster.configs={num.io.threads: 3}", "cluster.data_dirs=2")
+    try:
+        started = streamgauge(
+            "start", "--heap", "256m", "--json", *(word for each in settings for word in ("--set", each))
+        )
+        facts = json.loads(started.stdout)
+        broker, controller = facts["nodes"]
+        listed = streamgauge("status").stdout
+        properties = properties_in(registry.listing()[0].data.joinpath(PROPERTIES).read_text())
+        Cluster(facts["bootstrap"], {}).create_topic("t", 1, 1)
+    finally:
+        stopped = streamgauge("stop")
+
+    assert (broker["name"], controller["name"], controller["bootstrap"]) == ("broker-1", "controller-1", None)
+    assert facts["bootstrap"] == broker["bootstrap"]
+    assert f"cluster of 2: --bootstrap {broker['bootstrap']}\n" in listed
+    assert f"controller-1  serves no clients  process {controller['pid']}\n" in listed
+    assert (properties["num.io.threads"], properties["log.dirs"].count(",")) == ("3", 1)
+    assert stopped.stdout == f"stopped broker-1 at {broker['bootstrap']}\nstopped controller-1\n"
+    assert not psutil.pid_exists(broker["pid"])
+    assert not psutil.pid_exists(controller["pid"])
     assert registry.listing() == []
 
 

@@ -46,6 +46,15 @@ def test_names_of_new_brokers(asked: str | None, brokers: int, names: list[str] 
         assert free_names(asked, ClusterPlan(brokers), running) == names
 
 
+def test_controllers_apart_are_numbered_by_themselves() -> None:
+    plan = ClusterPlan(2, controllers=2)
+
+    assert free_names(None, plan, [OTHER, entry("controller-1")]) == [
+        "broker-1", "broker-3", "controller-2", "controller-3",
+    ]  # fmt: skip
+    assert free_names("mine", plan, []) == ["mine-1", "mine-2", "mine-3", "mine-4"]
+
+
 @pytest.mark.parametrize(
     ("name", "running", "found"),
     [

@@ -202,7 +202,7 @@ def test_brokers_that_stay_are_not_harmed() -> None:
         ("SASL_PLAINTEXT:PLAIN", ("SASL_PLAINTEXT", "PLAIN")),
     ],
 )
-def test_a_cluster_that_many_runs_share_can_be_secured(
+def test_a_cluster_that_many_runs_share_can_be_secured_and_set_up(
     asked: str | None, expected: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From Python as on the command line."""
@@ -215,8 +215,10 @@ def test_a_cluster_that_many_runs_share_can_be_secured(
 
     monkeypatch.setattr("streamgauge.runs.api.shared_broker", started)
     monkeypatch.setattr("streamgauge.runs.api.checked_java", lambda: JAVA)
-    with streamgauge.broker(brokers=3, security=asked) as broker:
+    changes = {"cluster.controllers": 1, "cluster.configs": {"num.io.threads": 4}}
+    with streamgauge.broker(brokers=3, security=asked, set=changes) as broker:
         assert str(broker) == "broker"
+    assert [(each.controllers, each.configs) for each in plans] == [(1, {"num.io.threads": "4"})]
     assert [(each.brokers, each.security.protocol, each.security.mechanism) for each in plans] == [(3, *expected)]
 
 
@@ -226,6 +228,19 @@ def test_what_no_cluster_can_be_secured_with_is_refused(asked: str) -> None:
         pytest.raises(BadInput, match=r"security: .* is not how brokers can be secured"),
         streamgauge.broker(security=asked),
     ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"load.rate": 5}, "--set load.rate=5: not a setting of a cluster. Write one of the section `cluster`"),
+        ({"cluster.racks": 4}, "4 racks for 3 brokers"),
+        ({"cluster.brokers": 0}, r"cluster\.brokers: "),
+    ],
+)
+def test_what_no_cluster_can_be_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said), streamgauge.broker(brokers=3, set=changes):
         pass
 
 

@@ -310,5 +310,6 @@ def _launched(node: Node, wiring: Wiring, start: _Start) -> EmbeddedBroker:
         log=node.log,
         cluster=start.data,
         ports=(ports.clients, ports.quorum, *ports.more.values()),
+        is_broker=node.member.is_broker,
     )
     return EmbeddedBroker(entry, process, node, start.mounts[node.name], wiring.bootstraps(node.member))

@@ -1,6 +1,7 @@
 """Brokers that run by themselves, by their names: which are free for new ones, and which of them a user means."""
 
 import re
+from collections.abc import Container, Iterator
 from itertools import count, islice
 
 from streamgauge.cluster.nodes.layout import ClusterPlan, names_of
@@ -9,14 +10,14 @@ from streamgauge.domain.errors import BadInput
 
 
 def free_names(asked: str | None, plan: ClusterPlan, running: list[Entry]) -> list[str]:
-    """Names made of the one asked for, or the first `broker-N` that are free.
+    """Names made of the one asked for, or the first `broker-N` and `controller-N` that are free.
 
     Raises BadInput for one that is taken or unusable.
     """
     taken = {entry.name: entry for entry in running}
     if asked is None:
-        free = (name for number in count(1) if (name := f"broker-{number}") not in taken)
-        return list(islice(free, plan.brokers))
+        wanted = (("broker", plan.brokers), ("controller", plan.controllers))
+        return [name for role, nodes in wanted for name in islice(_free(role, taken), nodes)]
     if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
         raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
     names = names_of(plan, asked)
@@ -25,6 +26,10 @@ def free_names(asked: str | None, plan: ClusterPlan, running: list[Entry]) -> li
             what = f"{name} is already running, at {taken[name].bootstrap}"
             raise BadInput.single("--name", what, "Choose another name, or stop that broker")
     return names
+
+
+def _free(role: str, taken: Container[str]) -> Iterator[str]:
+    return (name for number in count(1) if (name := f"{role}-{number}") not in taken)
 
 
 def meant(name: str | None, running: list[Entry]) -> list[Entry]:
@@ -46,5 +51,5 @@ def meant(name: str | None, running: list[Entry]) -> list[Entry]:
 
 
 def nodes_of(entry: Entry, running: list[Entry]) -> list[Entry]:
-    """The brokers of its cluster, itself among them."""
+    """The nodes of its cluster, itself among them."""
     return [each for each in running if each == entry or (entry.cluster and each.cluster == entry.cluster)]

@@ -57,6 +57,8 @@ class Entry(BaseModel):
     Nodes with the same are of one cluster."""
     ports: tuple[int, ...] = ()
     """All that it listens on, or will again when it is started again."""
+    is_broker: bool = True
+    """Whether clients connect to it; a controller apart from the brokers serves none."""
 
 
 class Claim(BaseModel):

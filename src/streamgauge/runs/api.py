@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.cluster.embedded import EmbeddedCluster
-from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -19,7 +18,7 @@ from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
 from streamgauge.result import Result
 from streamgauge.runs import analysis
-from streamgauge.runs.conduct.prepare import security_of
+from streamgauge.runs.conduct.prepare import plan_of_settings, security_of, settings_of_cluster
 from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
 from streamgauge.runs.request.percentiles import figures_of
@@ -208,17 +207,26 @@ def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`
 
 @contextmanager
 def broker(
-    folder: str | Path = "runs", *, brokers: int = 1, security: str | None = None, progress: Progress | None = None
+    folder: str | Path = "runs",
+    *,
+    brokers: int = 1,
+    security: str | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
+    progress: Progress | None = None,
 ) -> Iterator[EmbeddedCluster]:
     """An embedded broker that serves many runs, each with new topics, or a cluster of several; it ends with the block.
 
     Its data lie below `folder` and are removed. `security` is a protocol, or a protocol and a mechanism, such as `SSL`
-    or `SASL_SSL:SCRAM-SHA-512`; certificates and users are made for it. Raises BadInput if the data cannot be written,
-    for more brokers than 7, and for what brokers cannot be secured with; BrokerError if one does not start.
+    or `SASL_SSL:SCRAM-SHA-512`; certificates and users are made for it. `set` changes values of the section `cluster`
+    of scenarios by their paths: `{"cluster.controllers": 3}`. Raises BadInput if the data cannot be written, for more
+    brokers than 7, for what brokers cannot be secured with, and for what no cluster can be; BrokerError if a node does
+    not start.
     """
     if not 1 <= brokers <= MOST_NODES:
         raise BadInput.single("brokers", f"{brokers}", f"Give 1 to {MOST_NODES}")
-    plan, say = ClusterPlan(brokers, security=security_of(security, "security")), progress or Quiet().say
+    changes = [setting_text(path, value) for path, value in (set or {}).items()]
+    plan = plan_of_settings([*settings_of_cluster(brokers, security_of(security, "security")), *changes])
+    say = progress or Quiet().say
     with shared_broker(Path(folder), checked_java(), say, plan) as started:
         yield started
 

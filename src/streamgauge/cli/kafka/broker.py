@@ -54,6 +54,16 @@ def start(
             rich_help_panel=CLUSTER,
         ),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change one value of the section `cluster` of scenarios, e.g. `cluster.controllers=3`. Repeatable.",
+            show_default=False,
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None,
     as_json: _Json = False,
 ) -> None:
     """Start an Apache Kafka broker on this machine, or a cluster of several.
@@ -63,9 +73,9 @@ def start(
 
     Example: `streamgauge broker start --data ./kafka-data`
     """
-    from streamgauge.cli.kafka.brokers import start_broker
+    from streamgauge.cli.kafka.brokers import cluster_settings, start_broker
 
-    start_broker(brokers, data, name, heap, security, as_json=as_json)
+    start_broker(cluster_settings(brokers, heap, security, settings or []), data, name, as_json=as_json)
 
 
 @app.command(cls=PlainCommand)

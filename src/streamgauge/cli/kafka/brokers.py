@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,20 @@ import typer
 from streamgauge.cluster import outages, registry
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.named import free_names, meant, nodes_of
-from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import FOLDER, SecurityFiles
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.processes.places import state_folder
-from streamgauge.runs.conduct.prepare import security_of
+from streamgauge.runs.conduct.prepare import plan_of_settings, security_of, settings_of_cluster
 from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
 
 
-def start_broker(
-    brokers: int, data: Path | None, name: str | None, heap: str | None, security: str | None, *, as_json: bool
-) -> None:
+def start_broker(settings: Sequence[str], data: Path | None, name: str | None, *, as_json: bool) -> None:
     """Start a broker, or a cluster of several, and print its address; raises BadInput before anything starts."""
-    if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
-        raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
-    plan = ClusterPlan(brokers, heap=heap, security=security_of(security, "--security"))
+    plan = plan_of_settings(settings)
     names = free_names(name, plan, registry.listing())
     interrupts = Interrupts()
     with (
@@ -51,6 +47,16 @@ def start_broker(
             typer.echo(f"--client-config {cluster.security.client}")
 
 
+def cluster_settings(brokers: int, heap: str | None, security: str | None, settings: Sequence[str]) -> list[str]:
+    """What the options ask of a cluster, as settings of the section `cluster`; those of `--set` come last.
+
+    Raises BadInput that names the option.
+    """
+    if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
+        raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
+    return [*settings_of_cluster(brokers, security_of(security, "--security"), heap), *settings]
+
+
 def tell_status(*, as_json: bool) -> None:
     """Print the embedded brokers that run on this machine."""
     outages.undo()
@@ -65,8 +71,9 @@ def tell_status(*, as_json: bool) -> None:
         nodes = nodes_of(entry, running)
         if len(nodes) > 1 and entry.cluster not in told:
             told.add(entry.cluster)
-            typer.echo(f"cluster of {len(nodes)}: --bootstrap {','.join(each.bootstrap for each in nodes)}")
-        typer.echo(f"{entry.name}  {entry.bootstrap}  process {entry.process.pid}{_owner(entry)}")
+            typer.echo(f"cluster of {len(nodes)}: --bootstrap {','.join(filter(None, map(_address, nodes)))}")
+        serves = _address(entry) or "serves no clients"
+        typer.echo(f"{entry.name}  {serves}  process {entry.process.pid}{_owner(entry)}")
         if settings := _client_config(entry):
             typer.echo(f"  --client-config {settings}")
         typer.echo(f"  Apache Kafka {entry.version}, data {entry.data} ({kept}), log {entry.log}")
@@ -82,7 +89,8 @@ def stop_brokers(name: str | None, *, every: bool) -> None:
     chosen = [entry for entry in running if entry.owner is None] if every else meant(name, running)
     for entry in chosen:
         registry.end(entry)
-        typer.echo(f"stopped {entry.name} at {entry.bootstrap}")
+        at = f" at {address}" if (address := _address(entry)) else ""
+        typer.echo(f"stopped {entry.name}{at}")
     if not chosen:
         typer.echo("no broker to stop")
 
@@ -101,7 +109,7 @@ def _of_cluster(cluster: EmbeddedCluster) -> dict[str, Any]:
 def _facts(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
-        "bootstrap": entry.bootstrap,
+        "bootstrap": _address(entry),
         "version": entry.version,
         "pid": entry.process.pid,
         "owner_pid": entry.owner.pid if entry.owner else None,
@@ -116,6 +124,11 @@ def _client_config(entry: Entry) -> str | None:
     """The file that tells clients how to connect; the first broker of a cluster has it, where anything is guarded."""
     told = SecurityFiles(entry.data / FOLDER).client
     return str(told) if told.exists() else None
+
+
+def _address(entry: Entry) -> str | None:
+    """Where clients connect; nowhere to a controller apart from the brokers."""
+    return entry.bootstrap if entry.is_broker else None
 
 
 def _owner(entry: Entry) -> str:

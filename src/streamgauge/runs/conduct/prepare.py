@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -15,12 +16,13 @@ from streamgauge.cluster.nodes.security import Security, secrets_of
 from streamgauge.cluster.standing import standing
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.domain.text.secrets import mask_setting, without_secrets
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.properties import java_value
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.target import WantedCluster
 from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import load_scenario, setting_text
 from streamgauge.runs.request.trust import check_trust
 from streamgauge.scenario import Scenario, document, parse
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
@@ -29,6 +31,10 @@ from streamgauge.scenario.model.environment.faults.links import groups_of, links
 from streamgauge.scenario.model.environment.faults.nemesis import Nemesis
 from streamgauge.scenario.model.environment.security import MECHANISMS, PROTOCOLS, ClusterSecurity
 from streamgauge.workload.pacing import Int64s
+
+_SECTION: Final = "cluster."
+_ANY: Final = "baseline"
+"""A scenario that asks for nothing of its cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,28 @@ def cluster_plan(scenario: Scenario) -> ClusterPlan:
         scenario.brokers, spec.controllers, spec.racks, spec.heap, configs, security, spec.data_dirs,
         _passing(scenario), links,
     )  # fmt: skip
+
+
+def plan_of_settings(settings: Sequence[str]) -> ClusterPlan:
+    """The cluster of `path=value` settings of the section `cluster` of scenarios, and of nothing else.
+
+    Raises BadInput with all that is wrong with them.
+    """
+    others = [setting for setting in settings if not setting.startswith(_SECTION)]
+    if others:
+        mend = f"Write one of the section `cluster` of scenarios, like `{_SECTION}controllers=3`"
+        raise BadInput([Fault(f"--set {mask_setting(each)}", "not a setting of a cluster", mend) for each in others])
+    return cluster_plan(load_scenario(_ANY, settings))
+
+
+def settings_of_cluster(brokers: int, security: Security, heap: str | None = None) -> list[str]:
+    """Settings of the section `cluster` of scenarios that say this."""
+    found = {"brokers": brokers, **({"heap": heap} if heap else {})}
+    if security.is_on:
+        found["security.protocol"] = security.protocol
+    if security.mechanism:
+        found["security.mechanism"] = security.mechanism
+    return [setting_text(f"{_SECTION}{name}", value) for name, value in found.items()]
 
 
 def security_of(asked: str | None, where: str) -> Security:
