@@ -92,8 +92,8 @@ def test_the_life_of_a_message(folder: RunFolder) -> None:
     assert (life["topic"], life["partition"], life["offset"], life["size_bytes"]) == ("test", 3, 40, 512)
     assert life["state"] == "acknowledged; received twice by test; at the end gone from the log"
     assert [name for name, _ in events(life)] == [
-        "due", "transaction", "sent", "leader", "fault", "resend", "new leader", "acknowledged", "commit requested",
-        "transaction", "received", "received", "committed", "covered",
+        "due", "claimed", "transaction", "sent", "leader", "fault", "resend", "new leader", "acknowledged",
+        "commit requested", "transaction", "received", "received", "committed", "covered",
     ]  # fmt: skip
     assert events(life)[0] == ("due", 2.0)
     details = {each["event"]: each["detail"] for each in life["events"]}
@@ -118,7 +118,47 @@ def test_the_life_as_text(folder: RunFolder) -> None:
     assert "acknowledged; received twice by test; at the end gone from the log" in text
     lines = [line.split() for line in text.splitlines()]
     assert ["2.000000", "+0.000", "due", "by", "producer-0,", "for", "test"] in lines
+    assert ["-", "-", "claimed", "not", "before", "2.000000,", "not", "after", "2.001000"] in lines
     assert ["2.009000", "+9.000", "acknowledged", "test/3@40"] in lines
+
+
+@pytest.mark.parametrize(
+    ("sent", "stamped_ns", "bounds"),
+    [
+        pytest.param({"due_ns": SECOND, "sent_ns": 3 * SECOND}, None, (SECOND, 3 * SECOND), id="sent"),
+        pytest.param({"sent_ns": 3 * SECOND}, None, (None, 3 * SECOND), id="no schedule"),
+        pytest.param(
+            {"due_ns": SECOND, "admitted_ns": 2 * SECOND, "sent_ns": 3 * SECOND}, None, (2 * SECOND, 3 * SECOND),
+            id="a policy admitted it",
+        ),
+        pytest.param({"due_ns": SECOND, "error": "fate_unknown"}, None, (SECOND, 9 * SECOND), id="its producer died"),
+        pytest.param(
+            {"due_ns": SECOND, "error": "fate_unknown"}, 4 * SECOND, (SECOND, 4 * SECOND), id="and yet it was received"
+        ),
+        pytest.param({"due_ns": SECOND, "error": "unsent"}, None, None, id="never"),
+    ],
+)  # fmt: skip
+def test_when_a_message_was_claimed_has_bounds(
+    tmp_path: Path, sent: dict[str, Any], stamped_ns: int | None, bounds: tuple[int | None, int] | None
+) -> None:
+    """It is taken from the schedule after it was due and admitted, and before it is sent, or its producer ends."""
+    run = RunWriter(tmp_path / "claimed")
+    run.events("sent", {"topic": 0, "producer": 0, "seq": [7], **sent})
+    if stamped_ns:
+        row = {"topic": 0, "group": 0, "consumer": 1, "poll": 5, "producer": 0, "seq": 7, "partition": 3, "offset": 40}
+        run.events("received", row | {"received_ns": [5 * SECOND], "sent_ns": stamped_ns, "size_bytes": 100})
+    ended = {"number": 0, "ended_ns": 9 * SECOND}
+    workers = [{"name": "producer-0", "role": "producer", **ended}, {"name": "consumer-0", "role": "consumer", **ended}]
+    workers[1]["ended_ns"] = SECOND
+    run.facts(workers=workers, phases=[{"name": "measure", "from_ns": 0, "to_ns": 20 * SECOND}])
+
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+
+    found = [each for each in life["events"] if each["event"] == "claimed"]
+    assert [(each["not_before_ns"], each["not_after_ns"]) for each in found] == ([bounds] if bounds else [])
+    assert all((each["at_ns"], each["second"]) == (None, None) for each in found)
+    if bounds and bounds[0]:
+        assert [each["event"] for each in life["events"]].index("claimed") < 3
 
 
 def test_a_message_that_is_delivered_again_tells_its_deliveries(tmp_path: Path) -> None:

@@ -138,7 +138,10 @@ def test_without_its_controller_grants_stay_as_they_are_and_the_run_says_so(cond
 
 
 def test_a_broker_that_is_paused_is_late_and_loses_nothing(conducted: Conducted) -> None:
-    """Samples of the lag fail meanwhile, each a row with the reason; credit is not exceeded when all comes at once."""
+    """Samples of the lag fail meanwhile, each a row with the reason; credit is not exceeded when all comes at once.
+
+    Replicas are asked for because of the fault, although each partition has one.
+    """
     folder = conducted(
         embedded=True,
         faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "4s"}],
@@ -151,6 +154,9 @@ def test_a_broker_that_is_paused_is_late_and_loses_nothing(conducted: Conducted)
     failed = [row for row in lags(folder) if row["error"]]
     assert failed
     assert {(row["end"], row["committed"]) for row in failed} == {(None, None)}
+    looks = rows(folder, "replicas", "replicas", "error").to_pylist()
+    assert any(row["error"] for row in looks)
+    assert {row["replicas"] for row in looks if row["error"] is None} == {1}
     assert peak(folder) <= LIMIT
     acked = rows(folder, "sent", "acked_ns")["acked_ns"].drop_null()
     assert len(acked) == len(set(_received(folder)))

@@ -113,6 +113,9 @@ FINE = look(-5)
         ([look(-5, 2), look(12, 2), look(13, 1), look(30)], None, None, 10.0),
         # A look that failed tells nothing.
         ([FINE, look(12, 4, 4, 4, answered=False), look(18, 4), look(26)], 8.0, None, 6.0),
+        # Nor is it known to be in sync before the cluster answers again.
+        ([FINE, look(12, answered=False), look(26)], None, None, 6.0),
+        ([FINE, look(12, answered=False)], None, None, None),
         # What comes after the span is not of this fault.
         ([FINE, look(90, 4)], None, None, 0.0),
     ],

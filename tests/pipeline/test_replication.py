@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamgauge.delivery.outages import FaultSpan
 from streamgauge.delivery.rows import MeasureSpan
@@ -31,16 +33,16 @@ FINE = [seen(-5, 0, 1, 3), seen(-5, 1, 2, 3)]
 def partitions(*events: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Of each partition: least in sync, seconds with too few, seconds without a leader, changes of the leader."""
     names = ("least_in_sync", "under_replicated_seconds", "leaderless_seconds", "leader_changes")
-    return [tuple(row[name] for name in names) for row in replication_tables(events, SPAN)["partition_replicas"]]
+    return [tuple(row[name] for name in names) for row in replication_tables(events, [], SPAN)["partition_replicas"]]
 
 
 def looks(*events: dict[str, Any]) -> list[tuple[Any, ...]]:
     names = ("second", "under_replicated", "leaderless", "leaders_moved", "answered", "took_ms")
-    return [tuple(row[name] for name in names) for row in replication_tables(events, SPAN)["replication"]]
+    return [tuple(row[name] for name in names) for row in replication_tables(events, [], SPAN)["replication"]]
 
 
 def test_nothing_is_told_of_a_run_that_nobody_looked_at() -> None:
-    assert replication_tables([], SPAN) == {"replication": [], "partition_replicas": []}
+    assert replication_tables([], [], SPAN) == {"replication": [], "partition_replicas": []}
 
 
 def test_where_nothing_happens_nothing_is_lacking() -> None:
@@ -88,6 +90,64 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     events = [*FINE, seen(2, 0, None, 0), seen(3, 0, 2, 2), seen(6, 0, 2, 3)]
 
     assert partitions(*reversed(events)) == partitions(*events)
+
+
+def controlled(second: float, controller: int | None) -> list[dict[str, Any]]:
+    """A look at two brokers; of one that failed there is a row without a broker."""
+    at_ns = int((second + 5) * NS_PER_SECOND)
+    return [{"at_ns": at_ns, "controller": controller, "node": node} for node in ((1, 2) if controller else (None,))]
+
+
+def test_each_look_tells_the_smallest_in_sync_set_and_the_controller_of_the_last_look_at_followers() -> None:
+    events = [seen(2, 0, 1, 2), seen(3, 1, 2, 1), unanswered(4), seen(6, 1, 2, 3), seen(7, 0, 1, 3)]
+    followers = [row for look in ((-4.5, 3), (2, 1), (5.5, None), (6.5, 2)) for row in controlled(*look)]
+
+    rows = replication_tables([*FINE, *events], followers, SPAN)["replication"]
+
+    assert [(row["second"], row["least_in_sync"], row["controller"]) for row in rows] == [
+        (-5, 3, None), (2, 2, 1), (3, 1, 1), (4, 1, 1), (6, 2, None), (7, 3, 2),
+    ]  # fmt: skip
+
+
+def test_before_an_answer_no_in_sync_set_is_known() -> None:
+    assert replication_tables([unanswered(-5)], [], SPAN)["replication"][0]["least_in_sync"] is None
+
+
+_SECONDS = st.integers(-10, 30).map(lambda half: half / 2)
+
+
+@given(
+    st.lists(
+        st.builds(seen, _SECONDS, st.integers(0, 2), st.none() | st.integers(1, 3), st.integers(0, 3)), max_size=9
+    ),
+    st.lists(_SECONDS.map(unanswered), max_size=2),
+    st.lists(
+        st.builds(controlled, _SECONDS, st.none() | st.integers(1, 3)),
+        max_size=4,
+        unique_by=lambda rows: rows[0]["at_ns"],
+    ),
+)
+def test_it_is_what_a_look_back_from_each_look_finds(
+    told: list[dict[str, Any]], failed: list[dict[str, Any]], looks: list[list[dict[str, Any]]]
+) -> None:
+    """One row of a partition in each look; what is known at a look is the last row of each partition until then."""
+    events = list({(row["at_ns"], row["partition"]): row for row in (*told, *failed)}.values())
+    followers = [row for look in looks for row in look]
+
+    rows = replication_tables(events, followers, SPAN)["replication"]
+
+    assert [row["second"] for row in rows] == sorted({(row["at_ns"] / NS_PER_SECOND) - 5 for row in events})
+    for row in rows:
+        until = [each for each in events if each["at_ns"] / NS_PER_SECOND - 5 <= row["second"]]
+        last = {each["partition"]: each for each in sorted(until, key=lambda each: each["at_ns"]) if not each["error"]}
+        before = [each for each in followers if each["at_ns"] / NS_PER_SECOND - 5 <= row["second"]]
+        expected = {
+            "under_replicated": len([each for each in last.values() if each["in_sync"] < 3]),
+            "leaderless": len([each for each in last.values() if each["leader"] is None]),
+            "least_in_sync": min([each["in_sync"] for each in last.values()]) if last else None,
+            "controller": max(before, key=lambda each: each["at_ns"])["controller"] if before else None,
+        }
+        assert {name: row[name] for name in expected} == expected
 
 
 def test_followers_are_told_in_the_order_of_their_looks() -> None:

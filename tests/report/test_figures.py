@@ -414,6 +414,94 @@ def test_partitions_that_changed_hands_are_drawn(make: Make, drawn: Drawn) -> No
     assert "rebalances" not in drawn()
 
 
+def replicated(_facts: Row, tables: Tables) -> None:
+    """Three looks see the death of a broker and its return; meanwhile the cluster did not answer once."""
+    names = ("second", "under_replicated", "leaderless", "leaders_moved", "answered", "least_in_sync")
+    looks = [(-1.0, 0, 0, 0, True, 3), (2.0, 6, 2, 0, True, 2), (3.0, 6, 0, 2, True, 1), (4.0, 6, 0, 0, False, 1)]
+    looks += [(5.0, 0, 0, 0, True, 3)]
+    tables["replication"] = [{**dict(zip(names, each, strict=True)), "took_ms": 2.0, "controller": 1} for each in looks]
+    rest = {"behind": 0, "worst": 0, "topic": 0, "partition": 0, "took_ms": 4.0}
+    tables["followers"] = [
+        {"second": second, "node": node, "controller": controller, **rest}
+        for second, controller in ((0.0, 1), (3.0, None), (4.0, 2))
+        for node in (1, 2)
+    ]
+    tables["partition_replicas"] = [
+        {"topic": 0, "partition": each, "replicas": 3, "least_in_sync": 1, "under_replicated_seconds": 3.0}
+        | {"leaderless_seconds": 1.0, "leader_changes": 1}
+        for each in range(6)
+    ]
+
+
+def test_replicas_are_drawn_with_what_changed_and_with_gaps_where_nobody_answered(make: Make) -> None:
+    figure = figure_of(make(replicated), trouble.replication)
+
+    lacking = [(row["s"], row["value"]) for row in figure.data["replication"] if row["series"] == "under-replicated"]
+    assert lacking == [(-1, 0), (2, 0), (2, 6), (3, 6), (4, 6), (4, None), (5, None), (5, 0)]
+    assert figure.data["replication_causes"] == [
+        {"from": 3.0, "to": 3.0, "cause": "leader change", "what": "leader change of 2 partitions"},
+        {"from": 4.0, "to": 4.0, "cause": "controller change", "what": "controller change from node 1 to 2"},
+    ]
+    assert figure.about.endswith("another active controller. In a gap the cluster did not answer.")
+    assert figure.nothing_new is None
+    scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
+    assert "controller change" in scene
+
+
+def test_the_smallest_in_sync_set_is_drawn(make: Make) -> None:
+    figure = figure_of(make(replicated), trouble.in_sync)
+
+    assert [(row["s"], row["value"]) for row in figure.data["in_sync"]][:5] == [(-1, 3), (2, 3), (2, 2), (3, 2), (3, 1)]
+    assert figure.nothing_new is None
+    vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True)
+
+
+def quiet(facts: Row, tables: Tables) -> None:
+    replicated(facts, tables)
+    tables["replication"], tables["followers"] = tables["replication"][:1], tables["followers"][:2]
+
+
+@pytest.mark.parametrize("draw", [trouble.replication, trouble.in_sync, trouble.followers])
+def test_where_nothing_became_of_replicas_the_figures_are_folded(make: Make, draw: Any) -> None:
+    figure = figure_of(make(quiet), draw)
+    assert figure.missing is None
+    assert figure.nothing_new is not None
+
+
+@pytest.mark.parametrize(("controllers", "answered"), [((1, 2), True), ((1, 1), False)])
+def test_where_only_the_controller_changed_or_nobody_answered_the_figure_is_open(
+    make: Make, controllers: tuple[int, int], *, answered: bool
+) -> None:
+    def changed(facts: Row, tables: Tables) -> None:
+        quiet(facts, tables)
+        for row, controller in zip(tables["followers"], controllers, strict=True):
+            row["controller"] = controller
+        tables["replication"][0]["answered"] = answered
+
+    assert figure_of(make(changed), trouble.replication).nothing_new is None
+
+
+def test_what_an_older_version_did_not_write_is_not_drawn(make: Make) -> None:
+    def older(facts: Row, tables: Tables) -> None:
+        replicated(facts, tables)
+        for row in tables["replication"]:
+            row |= {"least_in_sync": None, "controller": None}
+
+    assert figure_of(make(older), trouble.in_sync).missing is not None
+    assert len(figure_of(make(older), trouble.replication).data["replication_causes"]) == 2
+
+
+def test_of_one_replica_leaders_are_drawn_and_nothing_of_followers(make: Make) -> None:
+    def alone(facts: Row, tables: Tables) -> None:
+        replicated(facts, tables)
+        for row in tables["partition_replicas"]:
+            row |= {"replicas": 1, "under_replicated_seconds": 0.0}
+
+    assert figure_of(make(alone), trouble.replication).missing is None
+    for draw in (trouble.in_sync, trouble.followers):
+        assert figure_of(make(alone), draw).missing == "the run did not ask for replicas, or each partition has one"
+
+
 def failing(_facts: Row, tables: Tables) -> None:
     for row in tables["throughput"]:
         if row["scope"] == "window" and row["second"] == 4:

@@ -1,11 +1,14 @@
 """Words that terminal, Markdown and page share."""
 
+from typing import Any
+
 import pytest
 
 from streamgauge.report.pages import details, words
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection, WireOfRole, WireSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage
+from streamgauge.result.model.pressure import ReplicationSection
 from streamgauge.result.model.resources import HostUsage, ResourcesSection
 from streamgauge.result.model.verdict import ExpectationResult
 
@@ -38,6 +41,31 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
         "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
         "Wire": "payload is 3.62 times the bytes on the wire, 28.9 messages a request, 1,234 messages retried",
     }
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ({}, "3 of each partition, all in sync; {0}"),
+        ({"replicas": None}, "different numbers, all in sync; {0}"),
+        ({"replicas": 1, "least_in_sync": 1}, "1 of each partition; {0}"),
+        (
+            {"replicas": 1, "under_replicated_partitions": 2, "least_in_sync": 0, "leaderless_partitions": 2}
+            | {"leaderless_seconds": 1.5, "controller_changes": 1},
+            "1 of each partition; 2 of 6 partitions had no leader, for up to 1.50 s; {0}, 1 controller change",
+        ),
+        (
+            {"under_replicated_partitions": 6, "under_replicated_seconds": 13.9, "least_in_sync": 2},
+            "3 of each partition; 6 of 6 partitions lacked some, for up to 13.9 s (as few as 2 in sync); {0}",
+        ),
+    ],
+)  # fmt: skip
+def test_what_became_of_replicas_is_told_as_far_as_there_are_any(seen: dict[str, Any], told: str) -> None:
+    fine = {"replicas": 3, "partitions": 6, "least_in_sync": 3, "leader_changes": 0}
+    fine |= dict.fromkeys(("under_replicated_partitions", "under_replicated_seconds"), 0)
+    fine |= dict.fromkeys(("leaderless_partitions", "leaderless_seconds"), 0)
+    found = ReplicationSection.model_construct(None, **{**fine, **seen})
+    assert details.replicas(Result.model_construct(replication=found)) == told.format("0 leader changes")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.domain.errors import BadInput
 from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.runs.conduct.identity import Identity, dealt
-from streamgauge.runs.conduct.plan import plan_of
+from streamgauge.runs.conduct.plan import asks_for_replicas, plan_of
 from streamgauge.runs.conduct.producers import producer_settings, topics_of
 from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.scenario import Load, parse
@@ -257,6 +257,33 @@ def test_a_limited_rate_is_shared_by_all_consumers() -> None:
     made = plan({**TWO_TOPICS, "consume": {"consumers": "per-partition", "rate": "600/s"}})
 
     assert {member.consuming.per_second for member in consumers(made)} == {100}
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes", "asks"),
+    [
+        ({}, 1, False),
+        ({"faults": [{"at": "1s", "kind": "kill", "target": "consumer-0"}]}, 1, False),
+        # The user's cluster, however large.
+        ({}, 0, False),
+        ({"topic": {"replication": 3}}, 0, True),
+        ({"topic": {"replication": 3}}, 3, True),
+        # Brokers, or a broker and controllers.
+        ({}, 3, True),
+        ({}, 2, True),
+        ({"faults": [{"at": "1s", "kind": "restart", "target": "broker"}]}, 1, True),
+        ({"faults": [{"at": "1s", "kind": "cut", "between": ["clients", "broker-1"], "for": "1s"}]}, 1, True),
+    ],
+)
+def test_replicas_are_asked_for_where_leaders_or_the_controller_can_change(
+    given: dict[str, Any], nodes: int, *, asks: bool
+) -> None:
+    assert asks_for_replicas(parse({"name": "x", **given}), nodes) is asks
+
+
+def test_a_single_broker_that_nothing_is_done_to_is_not_asked_for_replicas() -> None:
+    assert plan({}).replicas is None
+    assert plan({"faults": [{"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}]}).replicas is not None
 
 
 def test_clients_with_links_of_their_own_are_given_their_addresses() -> None:

@@ -443,13 +443,34 @@ def sampled(failed: int = 0, cores: float | None = 0.01) -> Change:
     return change
 
 
-def replicated(**lacking: float) -> Change:
-    """Three replicas of two partitions; the second one had these figures."""
+def replicated(replicas: int = 3, **lacking: float) -> Change:
+    """So many replicas of two partitions; the second one had these figures."""
 
     def change(run: Run) -> None:
-        scenario(topic={"replication": 3})(run)
+        scenario(topic={"replication": replicas})(run)
         fine = {"under_replicated_seconds": 0.0, "leaderless_seconds": 0.0, "leader_changes": 0}
+        fine["least_in_sync"] = replicas
         run.tables["partition_replicas"] = [{"partition": 0, **fine}, {"partition": 1, **fine, **lacking}]
+
+    return change
+
+
+def looked_for(*followers: tuple[float, int | None, int | None]) -> Change:
+    """A worker looked, at these followers (second, controller, messages behind)."""
+
+    def change(run: Run) -> None:
+        run.facts["workers"].append({"name": "replicas-0", "role": "replicas", "number": 0, "exit_code": 0})
+        names = ("second", "controller", "worst")
+        run.tables["followers"] = [dict(zip(names, each, strict=True)) for each in followers]
+
+    return change
+
+
+def unanswered(*looks: tuple[float, bool]) -> Change:
+    """Looks at replicas, and whether the cluster answered."""
+
+    def change(run: Run) -> None:
+        run.tables["replication"] = [{"second": second, "answered": answered} for second, answered in looks]
 
     return change
 
@@ -792,12 +813,21 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("replicas_in_sync", (), None),
     ("replicas_in_sync", (replicated(),), ("system", "pass")),
     ("replicas_in_sync", (replicated(under_replicated_seconds=3.0),), ("system", "warn")),
+    ("replicas_in_sync", (replicated(leaderless_seconds=0.2),), ("system", "warn")),
     ("replicas_in_sync", (replicated(), missing("partition_replicas")), ("system", "unknown")),
+    ("replicas_in_sync", (replicated(1),), ("system", "pass")),
+    ("replicas_in_sync", (replicated(1, leaderless_seconds=0.2),), ("system", "warn")),
+    # Nobody asked, and somebody did whose rows are gone.
+    ("replicas_in_sync", (replicated(1), missing("partition_replicas")), None),
+    ("replicas_in_sync", (looked_for(),), ("system", "unknown")),
     ("replica_sampler", (), None),
     ("replica_sampler", (replicated(), asking(0.05)), ("instrument", "pass")),
     ("replica_sampler", (replicated(), asking(0.06)), ("instrument", "warn")),
     ("replica_sampler", (replicated(), asking(None)), ("instrument", "unknown")),
     ("replica_sampler", (replicated(),), ("instrument", "unknown")),
+    ("replica_sampler", (replicated(1),), None),
+    ("replica_sampler", (replicated(1), looked_for(), asking(0.05)), ("instrument", "pass")),
+    ("replica_sampler", (replicated(1), looked_for()), ("instrument", "unknown")),
     ("lag_sampler", (), None),
     ("lag_sampler", (sampled(cores=0.05),), ("instrument", "pass")),
     ("lag_sampler", (sampled(cores=0.06),), ("instrument", "warn")),
@@ -1304,9 +1334,29 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             ),
         ),
         (
-            (replicated(under_replicated_seconds=3.04, leaderless_seconds=0.2, leader_changes=2),),
+            (
+                replicated(under_replicated_seconds=3.04, leaderless_seconds=0.2, leader_changes=2, least_in_sync=1),
+                looked_for((-1.0, 3, 0), (1.0, 1, 0), (2.0, None, None), (3.0, 1, 40), (4.0, 2, 0), (99.0, 1, 999)),
+            ),
             "replicas_in_sync",
-            "1 of 2 partitions lacked a replica, for up to 3.0 s, one had no leader for 0.2 s; 2 leader changes",
+            (
+                "1 of 2 partitions lacked a replica, for up to 3.0 s, 1 of 2 partitions lacked a leader, for up to "
+                "0.2 s; the smallest in-sync replica set had 1 replica; 2 leader changes; 1 controller change; a "
+                "broker was up to 40 messages of a partition behind"
+            ),
+        ),
+        ((replicated(),), "replicas_in_sync", "3 replicas of each partition"),
+        ((replicated(1),), "replicas_in_sync", "each partition has one replica"),
+        (
+            (replicated(1, under_replicated_seconds=3.0, leaderless_seconds=3.0, least_in_sync=0),),
+            "replicas_in_sync",
+            "1 of 2 partitions lacked a leader, for up to 3.0 s",
+        ),
+        (
+            # The last one is after the measure phase.
+            (replicated(1), unanswered((-2.0, False), (0.5, True), (4.0, False), (5.25, True), (30.0, False))),
+            "replicas_in_sync",
+            "each partition has one replica; the cluster did not answer for up to 1.2 s",
         ),
     ],
 )

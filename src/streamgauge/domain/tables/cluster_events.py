@@ -31,7 +31,7 @@ LAG = Schema(
 REPLICAS = Schema(
     "replicas",
     "Leader and in-sync replicas of a partition, as the cluster told: of all partitions in the first and the last "
-    "look, and of those that have changed in the others; or a look that failed. Only in runs with several replicas.",
+    "look, and of those that have changed in the others; or a look that failed. Only in runs that ask for replicas.",
     (
         must("at_ns", _I64, "time of the request"),
         may("answered_ns", _I64, "time of the response; null if the cluster did not answer"),
@@ -46,7 +46,7 @@ REPLICAS = Schema(
 
 FOLLOWERS = Schema(
     "followers",
-    "How far a broker is behind the longest logs, and the controller, each second. Only in runs with several replicas.",
+    "How far a broker is behind the longest logs, and the controller, each second. Only in runs that ask for replicas.",
     (
         must("at_ns", _I64, "time of the request"), may("answered_ns", _I64, "time of the last response"),
         may("controller", _I32, "active controller"), may("node", _I32, "the broker; null for a look that failed"),

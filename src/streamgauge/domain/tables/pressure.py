@@ -59,6 +59,8 @@ REPLICATION = Schema(
         must("leaders_moved", _I64, "partitions that another node leads than at the look before"),
         must("answered", _BOOL, "whether the cluster answered; if not, the counts are those of the look before"),
         may("took_ms", _F64, "response time of the cluster; null if it did not answer"),
+        may("least_in_sync", _I32, "smallest number of in-sync replicas of a partition"),
+        may("controller", _I32, "node id of the active controller, by the last look in `followers`; null if unknown"),
     ),
 )
 

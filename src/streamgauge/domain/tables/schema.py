@@ -3,6 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -63,11 +64,7 @@ class Schema:
         return [today.get(name, name) for name in names]
 
 
-def must(name: str, type_: Type, about: str, *, formerly: str | None = None) -> Column:
-    """A column that is never null."""
-    return Column(name, type_, about, formerly=formerly)
-
-
-def may(name: str, type_: Type, about: str, *, formerly: str | None = None) -> Column:
-    """A nullable column."""
-    return Column(name, type_, about, nullable=True, formerly=formerly)
+must = Column
+"""A column that is never null."""
+may = partial(Column, nullable=True)
+"""A nullable column."""

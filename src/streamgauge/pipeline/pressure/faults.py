@@ -61,7 +61,7 @@ def score_rows(
 def told(looks: Sequence[Row], began: float, ended: float, until: float) -> Row:
     """What the cluster told of replicas and leaders within the span of a fault; null for what it did not.
 
-    A look tells what holds until the next one. A look that failed tells nothing.
+    A look tells what holds until the next one. From a look that failed to the next one nothing is known.
     """
     answered = [row for row in looks if row["answered"]]
     before = next((row for row in reversed(answered) if row["second"] <= began), None)
@@ -74,7 +74,7 @@ def told(looks: Sequence[Row], began: float, ended: float, until: float) -> Row:
     return {
         "noticed_s": None if noticed is None else noticed - began,
         "leaders_s": None if led is None else led["second"] - began,
-        "in_sync_s": _in_sync(answered, ended, until),
+        "in_sync_s": _in_sync(looks, ended, until),
     }
 
 
@@ -84,12 +84,12 @@ def _is_worse(row: Row, before: Row | None) -> bool:
 
 
 def _in_sync(looks: Sequence[Row], ended: float, until: float) -> float | None:
-    """From the end of a fault until all replicas were in sync for the rest of its span; None where they were not."""
+    """From the end of a fault until looks saw all replicas in sync for the rest of its span; None if they did not."""
     since: float | None = None
     for row in looks:
         if row["second"] > until:
             break
-        if row["under_replicated"]:
+        if row["under_replicated"] or not row["answered"]:
             since = None
         elif since is None:
             since = row["second"]

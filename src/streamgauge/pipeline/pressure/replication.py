@@ -1,5 +1,6 @@
 """The tables of replication: partitions that lacked replicas or a leader, and how far brokers were behind."""
 
+from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -44,11 +45,13 @@ class _Known:
         self.since_ns = to_ns
 
 
-def replication_tables(events: Iterable[Row], span: Span) -> dict[str, list[Row]]:
+def replication_tables(events: Iterable[Row], followers: Iterable[Row], span: Span) -> dict[str, list[Row]]:
     """The tables `replication` and `partition_replicas` from the rows of `replicas`; empty where there are none.
 
-    A change counts from the look that saw it. What a look that failed did not see counts as what was seen before.
+    A change counts from the look that saw it. What a look that failed did not see counts as what was seen before. The
+    rows of `followers` tell who controlled the cluster.
     """
+    controllers = sorted({(row["at_ns"], row["controller"]) for row in followers}, key=itemgetter(0))
     known: dict[_Place, _Known] = {}
     rows: list[Row] = []
     for at_ns, looked in groupby(sorted(events, key=itemgetter("at_ns")), key=itemgetter("at_ns")):
@@ -59,7 +62,8 @@ def replication_tables(events: Iterable[Row], span: Span) -> dict[str, list[Row]
                 continue
             took_ms = (row["answered_ns"] - at_ns) / 1e6
             moved += _changed(known, row, at_ns, span)
-        rows.append(_at(at_ns, known, span) | {"leaders_moved": moved, "answered": answered, "took_ms": took_ms})
+        told = {"leaders_moved": moved, "answered": answered, "took_ms": took_ms}
+        rows.append(_at(at_ns, known, span) | told | {"controller": _controller(controllers, at_ns)})
     for each in known.values():
         each.count(span.to_ns, span)
     return {"replication": rows, "partition_replicas": [_total(place, known[place]) for place in sorted(known)]}
@@ -84,7 +88,14 @@ def _at(at_ns: int, known: Mapping[_Place, _Known], span: Span) -> Row:
         "second": span.second(at_ns),
         "under_replicated": sum(each["under_replicated"] for each in lacking),
         "leaderless": sum(each["leaderless"] for each in lacking),
+        "least_in_sync": min((each.in_sync for each in known.values()), default=None),
     }
+
+
+def _controller(looks: Sequence[tuple[int, int | None]], at_ns: int) -> int | None:
+    """Who controlled the cluster by the last look until then; None if that look was not told."""
+    until = bisect(looks, at_ns, key=itemgetter(0))
+    return looks[until - 1][1] if until else None
 
 
 def _total(place: _Place, known: _Known) -> Row:
@@ -119,9 +130,9 @@ def _next_leader_ns(seen: Sequence[tuple[int, int | None]], span: FaultSpan) -> 
     return next((at_ns for at_ns in changes if span.begin_ns < at_ns <= span.until_ns), None)
 
 
-def tables_of(replicas: Iterable[Row], followers: Iterable[Row], span: Span) -> dict[str, list[Row]]:
+def tables_of(replicas: Iterable[Row], followers: Sequence[Row], span: Span) -> dict[str, list[Row]]:
     """All tables of replication, from the rows of `replicas` and `followers`."""
-    return {**replication_tables(replicas, span), "followers": follower_rows(followers, span)}
+    return {**replication_tables(replicas, followers, span), "followers": follower_rows(followers, span)}
 
 
 def follower_rows(events: Iterable[Row], span: Span) -> list[Row]:

@@ -1,12 +1,12 @@
 """The section `lag` of result.json: how far consumers were behind, as it was sampled and as it is replayed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.report.assemble.nulls import Values, made
 from streamgauge.result.model.pressure import GroupLags, LagSection, ReplicationSection
+from streamgauge.verdict.checks.lag import controller_changes, measured_looks
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_SAMPLED: Final = "lag was not sampled"
@@ -24,11 +24,12 @@ class _Point(NamedTuple):
 
 
 def replication(run: Evidence) -> ReplicationSection | None:
-    """Replicas and leaders in the measure phase; null with one replica of each, or where they were not observed."""
+    """Replicas and leaders in the measure phase; null where the run did not ask for them."""
     rows = run.rows("partition_replicas")
     if not rows:
         return None
-    looks = [row for row in run.rows("followers") if 0 <= row["second"] <= (run.measured_seconds or 0.0)]
+    looks = measured_looks(run)
+    is_controller_known = any(row["controller"] is not None for row in looks)
     known = [row for row in looks if row["worst"] is not None]
     worst: Row = max(known, key=lambda row: int(row["worst"]), default={})
     process: Row = next(iter(run.processes("replicas")), {})
@@ -42,18 +43,12 @@ def replication(run: Evidence) -> ReplicationSection | None:
         leaderless_partitions=sum(row["leaderless_seconds"] > 0 for row in rows),
         leaderless_seconds=max(row["leaderless_seconds"] for row in rows),
         leader_changes=sum(row["leader_changes"] for row in rows),
-        controller_changes=_controller_changes(looks),
+        controller_changes=len(controller_changes(looks)) if is_controller_known else None,
         most_behind=worst.get("worst"),
         most_behind_node=worst.get("node"),
         most_behind_second=worst.get("second"),
         cpu_cores=process.get("cpu_cores"),
     )
-
-
-def _controller_changes(looks: Sequence[Row]) -> int | None:
-    """How often another node controls the cluster than before; None where nobody told who does."""
-    told = [row["controller"] for row in looks if row["controller"] is not None]
-    return sum(before != after for before, after in pairwise(told)) if told else None
 
 
 def lag(run: Evidence) -> LagSection | None:

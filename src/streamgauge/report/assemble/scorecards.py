@@ -17,7 +17,7 @@ _WHY_NOT: Final = {
     "error": "it ended without an error",
     "noticed_s": "the cluster reported no change of leaders or replicas",
     "leaders_s": "no partition lost its leader, or one had none when the span was over",
-    "in_sync_s": "replicas were missing when the span was over",
+    "in_sync_s": "replicas were missing, or the cluster did not answer, when the span was over",
     "detected_s": "no more messages than before were outstanding",
     "time_to_drain_s": "it did not recover before the load ended, or the next cause began",
     "failed": "nothing is sent",

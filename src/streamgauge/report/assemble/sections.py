@@ -28,6 +28,7 @@ from streamgauge.result.model.resources import (
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
 from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
 from streamgauge.scenario.profile.model import CLOSED
+from streamgauge.verdict.checks.lag import asked_for_replicas
 from streamgauge.verdict.evidence import Evidence, Row, worst_group
 
 BYTES_PER_MB: Final = 1e6
@@ -199,7 +200,7 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
-        (section == "replication" and run.profile.replication == 1, "each partition has one replica"),
+        (section == "replication" and not asked_for_replicas(run), "each partition has one replica"),
         (section == "warmup", "there is no warm-up"),
         (section == "rates", missing("throughput")),
         (section in {"schedule_delay", "transactions", "steps"} and not run.sends, NO_LOAD),

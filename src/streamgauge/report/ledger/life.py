@@ -14,8 +14,8 @@ from streamgauge.verdict.evidence import Row
 AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
-    "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit requested", "received", "started", "processed", "accepted", "released", "rejected", "timed out",
+    "due", "admitted", "claimed", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed",
+    "appended", "commit requested", "received", "started", "processed", "accepted", "released", "rejected", "timed out",
     "due again", "redelivered", "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
@@ -31,6 +31,15 @@ class LifeEvent:
     """The same from the start of the measure phase."""
     event: str
     detail: str
+    not_before_ns: int | None = None
+    not_after_ns: int | None = None
+    """Bounds of a time that is not recorded."""
+
+    @property
+    def place_ns(self) -> int | None:
+        """Where it stands among the others: by its time, or by what is known of that; None for last."""
+        known = (self.at_ns, self.not_before_ns, self.not_after_ns)
+        return next((each for each in known if each is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +120,15 @@ class _Teller:
         own = list(self._own())
         times = [each.at_ns for each in own if each.at_ns is not None]
         around = self._around(min(times), max(times)) if times else ()
-        known = sorted((*own, *around), key=lambda each: (each.at_ns is None, each.at_ns or 0, _rank(each.event)))
+        known = sorted((*own, *around), key=lambda each: (each.place_ns is None, each.place_ns or 0, _rank(each.event)))
         return list(dict.fromkeys(known))
 
     def _event(self, at_ns: int | None, event: str, detail: str = "") -> LifeEvent:
+        return LifeEvent(at_ns, self._second(at_ns), event, detail)
+
+    def _second(self, at_ns: int | None) -> float | None:
         measure = self.facts.phase("measure")
-        second = None if at_ns is None or measure is None else (at_ns - measure.from_ns) / NS_PER_SECOND
-        return LifeEvent(at_ns, second, event, detail)
+        return None if at_ns is None or measure is None else (at_ns - measure.from_ns) / NS_PER_SECOND
 
     def _own(self) -> Iterator[LifeEvent]:
         for row in self.rows.sent:
@@ -157,15 +168,29 @@ class _Teller:
         if row["ended_ns"] is not None:
             yield self._event(row["ended_ns"], "transaction", f"{number} ended: {row['outcome']}")
 
+    def _claimed(self, row: Row) -> Iterator[LifeEvent]:
+        """When its producer took it from the schedule is not recorded: it was due then, and sent later if at all."""
+        if row["error"] == UNSENT:
+            return
+        workers = (each for each in self.facts.workers if each.role == "producer" and row["producer"] in each.numbers)
+        stamps = (each["sent_ns"] for each in self.rows.received)
+        later = (row["sent_ns"], *stamps, *(worker.ended_ns for worker in workers))
+        since_ns = max((each for each in (row["due_ns"], row["admitted_ns"]) if each is not None), default=None)
+        until_ns = min((each for each in later if each is not None), default=None)
+        bounds = (("not before", self._second(since_ns)), ("not after", self._second(until_ns)))
+        if told := [f"{words} {second:.6f}" for words, second in bounds if second is not None]:
+            yield LifeEvent(None, None, "claimed", ", ".join(told), since_ns, until_ns)
+
     def _sent(self, row: Row) -> Iterator[LifeEvent]:
-        claimed = f"by producer-{row['producer']}, for {self.topic(row['topic'])}"
+        who = f"by producer-{row['producer']}, for {self.topic(row['topic'])}"
         if row["due_ns"] is not None:
-            yield self._event(row["due_ns"], "due", claimed)
+            yield self._event(row["due_ns"], "due", who)
         if row["admitted_ns"] is not None:
             yield self._event(row["admitted_ns"], "admitted", "by the backpressure policy")
+        yield from self._claimed(row)
         if row["sent_ns"] is not None:
             waited = f", after {row['waited_ns'] / NS_PER_MS:.3f} ms of waiting" if row["waited_ns"] else ""
-            yield self._event(row["sent_ns"], "sent", f"{claimed}{waited}")
+            yield self._event(row["sent_ns"], "sent", f"{who}{waited}")
             if leader := self._leader(row):
                 yield self._event(row["sent_ns"], "leader", leader)
         if row["handed_ns"] is not None:

@@ -73,7 +73,7 @@ def connections(result: Result) -> str:
 
 
 def replicas(result: Result) -> str:
-    """Replicas and leaders in the measure phase; empty where each partition has one replica."""
+    """Replicas and leaders in the measure phase; empty where the run did not ask for them."""
     found = result.replication
     if found is None:
         return ""
@@ -83,13 +83,16 @@ def replicas(result: Result) -> str:
         moved += f", {whole(controlled)} {plural(controlled, 'controller change')}"
     if found.most_behind:
         moved += f"; a broker was up to {whole(found.most_behind)} messages of a partition behind"
-    if not found.under_replicated_partitions:
-        return f"{count}, all in sync; {moved}"
-    lacking = f"{whole(found.under_replicated_partitions)} of {whole(found.partitions)} partitions lacked some"
-    told = f"{count}; {lacking}, for up to {significant(found.under_replicated_seconds)} s"
-    alone = found.leaderless_partitions
-    without = f", {whole(alone)} had no leader, for up to {significant(found.leaderless_seconds)} s" if alone else ""
-    return f"{told}{without}; {moved}"
+    # A partition that lacks its only replica has no leader.
+    lacking = found.under_replicated_partitions if found.replicas != 1 else 0
+    alone, of = found.leaderless_partitions, whole(found.partitions)
+    if not lacking and not alone:
+        return f"{count}{', all in sync' if found.replicas != 1 else ''}; {moved}"
+    least = "" if found.least_in_sync is None else f" (as few as {whole(found.least_in_sync)} in sync)"
+    lacked = f"lacked some, for up to {significant(found.under_replicated_seconds)} s{least}"
+    led = f"had no leader, for up to {significant(found.leaderless_seconds)} s"
+    told = [f"{whole(each)} of {of} partitions {what}" for each, what in ((lacking, lacked), (alone, led)) if each]
+    return f"{count}; {', '.join(told)}; {moved}"
 
 
 def wire(result: Result) -> str:

@@ -88,7 +88,7 @@ class Result(Section):
     lag: LagSection | None = None
     """Lag of consumers; measure phase, and at the end of the run. Null if unknown."""
     replication: ReplicationSection | None = None
-    """Replicas of the topics; measure phase. Null if each partition has one replica."""
+    """Replicas of the topics; measure phase. Null if the run did not ask for them."""
     pipeline: PipelineSection | None = None
     """The pipeline between the topic that producers write to and the topic that consumers read. Null without a
     pipeline."""

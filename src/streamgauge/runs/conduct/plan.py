@@ -89,7 +89,7 @@ def plan_of(
         else None,
         lookups=lookup_job(scenario, run),
         lag=_lag(scenario, identity, connection),
-        replicas=_replicas(scenario, identity, connection),
+        replicas=_replicas(scenario, identity, connection) if asks_for_replicas(scenario, len(brokers)) else None,
         backpressure=scenario.backpressure,
         faults=occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed),
         roles=_roles(scenario, identity, connection),
@@ -109,10 +109,17 @@ def _connectors(
     return [ConnectorJob(KafkaConnections, client, connections.work)]
 
 
-def _replicas(scenario: Scenario, identity: Identity, connection: Settings) -> ReplicasJob | None:
-    """Who looks at replicas: nobody where each partition has one, which is where it is led."""
-    if scenario.topic.replication == 1:
-        return None
+def asks_for_replicas(scenario: Scenario, nodes: int) -> bool:
+    """Whether leaders, replicas or the controller can change; `nodes` are those of the cluster if it is our own.
+
+    The looks cost requests: of one replica on the user's cluster, or on one node that nothing is done to, there is
+    nothing to see that messages do not show.
+    """
+    return scenario.topic.replication > 1 or nodes > 1 or scenario.harms_cluster
+
+
+def _replicas(scenario: Scenario, identity: Identity, connection: Settings) -> ReplicasJob:
+    """Who looks at replicas, leaders and the controller."""
     settings = {**connection, "client.id": f"{identity.id}-replicas"}
     client = ClientSpec(worker="replicas", topics=scenario.sent_topics, settings=settings)
     return ReplicasJob(KafkaReplicas, KafkaQuorum, client, scenario.topic.partitions, LAG_TIMEOUT_SECONDS)

@@ -1,10 +1,12 @@
 """Checks of lag and replicas: whether samplers received answers, what they saw, and how much CPU they used."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from streamgauge.domain.text.numbers import listed, percent, plural, whole
 from streamgauge.verdict.check import Check, passed, unknown
-from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.evidence import Evidence, Row
 
 FAILED_SHARE: Final = 0.01
 SAMPLER_CORES: Final = 0.05
@@ -38,29 +40,72 @@ def lag_samples(run: Evidence) -> Check | None:
 def replicas_in_sync(run: Evidence) -> Check | None:
     """Whether every partition had a leader and all its replicas in sync.
 
-    Data: leaders and in-sync replicas of the measure phase, in the table `partition_replicas`; and how far brokers were
-    behind, in the table `followers`.
+    Data: leaders and in-sync replicas of the measure phase, in the tables `partition_replicas` and `replication`; the
+    controller, and how far brokers were behind, in the table `followers`. Only of runs that ask for replicas.
     Warns when: a partition lacked a replica or a leader at some time.
     Remedy: compare with the faults of the scenario; see the log of the broker that fell behind or was down.
     """
-    if run.profile.replication == 1:
-        return None
     rows = run.rows("partition_replicas")
     if not rows:
-        return unknown("replicas_in_sync", "system", "the replicas of the partitions were not recorded")
-    lacking = [row for row in rows if row["under_replicated_seconds"] > 0]
-    moved = sum(row["leader_changes"] for row in rows)
-    changes = f"; {moved} {plural(moved, 'leader change')}" if moved else ""
-    if lacks := max((row["worst"] or 0 for row in run.rows("followers")), default=0):
-        changes += f"; a broker was up to {whole(lacks)} messages of a partition behind"
-    if not lacking:
-        return passed("replicas_in_sync", "system", f"{run.profile.replication} replicas of each partition{changes}")
-    longest = max(row["under_replicated_seconds"] for row in lacking)
-    alone = max(row["leaderless_seconds"] for row in rows)
-    leaderless = f", one had no leader for {alone:.1f} s" if alone else ""
-    seen = f"{len(lacking)} of {len(rows)} partitions lacked a replica, for up to {longest:.1f} s{leaderless}{changes}"
-    advice = "Compare with the faults of the scenario; see the log of the broker that fell behind."
-    return Check("replicas_in_sync", "system", "warn", seen, advice)
+        reason = "the replicas of the partitions were not recorded"
+        return unknown("replicas_in_sync", "system", reason) if asked_for_replicas(run) else None
+    changes, replicas = "".join(f"; {each}" for each in _changes(run, rows)), run.profile.replication
+    # A partition that lacks its only replica has no leader.
+    lacks = _LACKS if replicas > 1 else _LACKS[1:]
+    if lacked := [words for what, column in lacks if (words := _lacked(rows, what, column))]:
+        advice = "Compare with the faults of the scenario; see the log of the broker that fell behind or was down."
+        return Check("replicas_in_sync", "system", "warn", ", ".join(lacked) + changes, advice)
+    count = f"{replicas} replicas of each partition" if replicas > 1 else "each partition has one replica"
+    return passed("replicas_in_sync", "system", count + changes)
+
+
+def asked_for_replicas(run: Evidence) -> bool:
+    """Whether the run asked for replicas: all do that have several, and those that had a worker for it."""
+    return run.profile.replication > 1 or any(worker.role == _REPLICAS for worker in run.facts.workers)
+
+
+_LACKS: Final = (("a replica", "under_replicated_seconds"), ("a leader", "leaderless_seconds"))
+
+
+def _lacked(rows: Sequence[Row], what: str, column: str) -> str:
+    """How many partitions lacked something, and for how long; empty where none did."""
+    lacking = [row[column] for row in rows if row[column] > 0]
+    return f"{len(lacking)} of {len(rows)} partitions lacked {what}, for up to {max(lacking):.1f} s" if lacking else ""
+
+
+def _changes(run: Evidence, partitions: Sequence[Row]) -> Iterator[str]:
+    """What else was seen of replicas, leaders, controller and followers in the measure phase, in words."""
+    lacking = [row["least_in_sync"] for row in partitions if row["under_replicated_seconds"] > 0]
+    if (least := min(lacking, default=None)) is not None and run.profile.replication > 1:
+        yield f"the smallest in-sync replica set had {least} {plural(least, 'replica')}"
+    if moved := sum(row["leader_changes"] for row in partitions):
+        yield f"{moved} {plural(moved, 'leader change')}"
+    looks = measured_looks(run)
+    if changed := len(controller_changes(looks)):
+        yield f"{changed} {plural(changed, 'controller change')}"
+    if lacks := max((row["worst"] or 0 for row in looks), default=0):
+        yield f"a broker was up to {whole(lacks)} messages of a partition behind"
+    if (silent := _longest_silence(run)) > 0:
+        yield f"the cluster did not answer for up to {silent:.1f} s"
+
+
+def _longest_silence(run: Evidence) -> float:
+    """The longest time of the measure phase in which the cluster did not tell of replicas, in seconds."""
+    ends = run.measured_seconds or 0.0
+    looks = [*run.rows("replication"), {"second": ends}]
+    silences = [(before["second"], after["second"]) for before, after in pairwise(looks) if not before["answered"]]
+    return max((min(to, ends) - max(from_, 0.0) for from_, to in silences), default=0.0)
+
+
+def measured_looks(run: Evidence) -> list[Row]:
+    """The rows of the table `followers` in the measure phase."""
+    return [row for row in run.rows("followers") if 0 <= row["second"] <= (run.measured_seconds or 0.0)]
+
+
+def controller_changes(looks: Iterable[Row]) -> list[tuple[Row, Row]]:
+    """The rows of `followers` between which another node became the active controller; what nobody told is passed."""
+    told = [row for row in looks if row["controller"] is not None]
+    return [(before, after) for before, after in pairwise(told) if before["controller"] != after["controller"]]
 
 
 def lag_sampler(run: Evidence) -> Check | None:
@@ -88,7 +133,7 @@ def replica_sampler(run: Evidence) -> Check | None:
     Warns when: it used more than {SAMPLER_CORES:.0%} of a core.
     Remedy: use fewer partitions, or more cores.
     """
-    if run.profile.replication == 1:
+    if not asked_for_replicas(run):
         return None
     cores = next((row["cpu_cores"] for row in run.processes(_REPLICAS) if row.get("cpu_cores") is not None), None)
     if cores is None:

@@ -1,13 +1,14 @@
 """Figures of what went wrong: messages that failed or were lost, requests sent again, partitions that changed hands."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 
 from streamgauge.domain.text.numbers import plural
 from streamgauge.report.figures.diagnostics.client import retries
+from streamgauge.report.figures.drawing.causes import changes_as_causes
 from streamgauge.report.figures.drawing.figure import (
     Figure,
     FigureSource,
@@ -42,14 +43,9 @@ def errors(source: FigureSource) -> Figure:
     )
     if not lines:
         return Figure(name, title, about, missing="there is no data", section="delivery")
-    y = alt.Y(
-        "value:Q",
-        title="errors, 1/s",
-        scale=alt.Scale(zero=True, domainMax=max(1.0, *(line.highest or 0.0 for line in lines)), nice=FEW_TICKS),
-    )
-    chart, data = sampled(source, name, lines, y)
+    chart, data = _counts(source, name, lines, "errors, 1/s")
     return Figure(
-        name, title, about, chart.properties(height=PANEL_HEIGHT), data, section="delivery",
+        name, title, about, chart, data, section="delivery",
         nothing_new=_none(lines) if not any(line.highest for line in lines) else None,
     )  # fmt: skip
 
@@ -60,7 +56,7 @@ def _none(lines: list[Line]) -> str:
 
 
 def replication(source: FigureSource) -> Figure:
-    """Partitions without all replicas in sync, or without a leader, over time."""
+    """Partitions without all replicas in sync, or without a leader; and when leaders and the controller changed."""
     name, title = "replication", "Replicas and leaders"
     about = (
         "Partitions with fewer in-sync replicas than replicas, and partitions without a leader, as the cluster told; "
@@ -68,18 +64,36 @@ def replication(source: FigureSource) -> Figure:
     about += "in the measure phase leaders moved "
     rows = source.rows("replication")
     if not rows:
-        return Figure(name, title, about, missing="each partition has one replica", section="delivery")
-    found = source.result.replication
+        return Figure(name, title, about, missing=_NOT_ASKED, section="delivery")
+    found, changes = source.result.replication, changes_as_causes(source)
     about += f"{found.leader_changes if found else 0} times."
+    about += " Signs on the time axis: other leaders, or another active controller." if changes else ""
+    gaps = any(not row["answered"] for row in rows)
+    about += " In a gap the cluster did not answer." if gaps else ""
     lines = [
         Line("under-replicated", color_of("retried"), _steps(rows, "under_replicated")),
         Line("without a leader", color_of("failed"), _steps(rows, "leaderless")),
     ]
-    highest = max(1.0, *(line.highest or 0.0 for line in lines))
-    scale = alt.Scale(zero=True, domainMax=highest, nice=FEW_TICKS)
-    chart, data = sampled(source, name, lines, alt.Y("value:Q", title="partitions", scale=scale))
-    nothing = None if any(line.highest for line in lines) else "All replicas were in sync all the time."
-    chart = chart.properties(height=PANEL_HEIGHT)
+    chart, data = _counts(source, name, lines, "partitions", changes)
+    nothing = None if gaps or changes or any(line.highest for line in lines) else _ALL_THERE
+    return Figure(name, title, about, chart, data, section="delivery", nothing_new=nothing)
+
+
+_NOT_ASKED: Final = "the run did not ask for replicas, or each partition has one"
+_ALL_THERE: Final = "At every look each partition had a leader, and all its replicas were in sync."
+
+
+def in_sync(source: FigureSource) -> Figure:
+    """The smallest in-sync replica set of any partition, over time."""
+    name, title = "in-sync", "In-sync replicas"
+    about = "Size of the smallest in-sync replica set of any partition, as the cluster told."
+    rows, found = source.rows("replication"), source.result.replication
+    sizes = {row["least_in_sync"] for row in rows} - {None}
+    if not sizes or (found and found.replicas == 1):
+        return Figure(name, title, about, missing=_NOT_ASKED, section="delivery")
+    lines = [Line("smallest in-sync replica set", color_of("acked"), _steps(rows, "least_in_sync"))]
+    chart, data = _counts(source, "in_sync", lines, "replicas")
+    nothing = None if len(sizes) > 1 else f"The smallest in-sync replica set had {sizes.pop()} at every look."
     return Figure(name, title, about, chart, data, section="delivery", nothing_new=nothing)
 
 
@@ -88,10 +102,10 @@ def followers(source: FigureSource) -> Figure:
     name, title = "followers", "Follower lag"
     about = "Messages that each broker lacked of the longest log of the partitions that it keeps, asked each second. "
     about += "What is appended while brokers answer counts, too."
-    rows = source.rows("followers")
+    rows, found = source.rows("followers"), source.result.replication
     nodes = sorted({row["node"] for row in rows if row["node"] is not None})
-    if not nodes:
-        return Figure(name, title, about, missing="each partition has one replica", section="delivery")
+    if not nodes or (found and found.replicas == 1):
+        return Figure(name, title, about, missing=_NOT_ASKED, section="delivery")
     lines = [
         Line(
             f"broker {node}", color_of("broker"), [(r["second"], r["behind"]) for r in rows if r["node"] == node], dash
@@ -101,25 +115,32 @@ def followers(source: FigureSource) -> Figure:
     lines = present(lines)
     if not lines:
         return Figure(name, title, about, missing="no broker reported where its logs end", section="delivery")
-    found = source.result.replication
     if found and found.controller_changes is not None:
         times = plural(found.controller_changes, "time")
         about += f" The active controller changed {found.controller_changes} {times}."
-    highest = max(1.0, *(line.highest or 0.0 for line in lines))
-    scale = alt.Scale(zero=True, domainMax=highest, nice=FEW_TICKS)
-    chart, data = sampled(source, name, lines, alt.Y("value:Q", title="messages behind", scale=scale))
+    chart, data = _counts(source, name, lines, "messages behind")
     nothing = None if any(line.highest for line in lines) else "No broker was behind at any look."
-    chart = chart.properties(height=PANEL_HEIGHT)
     return Figure(name, title, about, chart, data, section="delivery", nothing_new=nothing)
 
 
+def _counts(
+    source: FigureSource, name: str, lines: Sequence[Line], title: str, causes: Sequence[Row] = ()
+) -> tuple[alt.LayerChart, Mapping[str, Sequence[Row]]]:
+    """Lines of counts from zero, on an axis that ends at 1 at least; and their data."""
+    highest = max(1.0, *(line.highest or 0.0 for line in lines))
+    y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=True, domainMax=highest, nice=FEW_TICKS))
+    chart, data = sampled(source, name, lines, y, causes=causes)
+    return chart.properties(height=PANEL_HEIGHT), data
+
+
 def _steps(rows: Sequence[Row], column: str) -> list[tuple[float, float | None]]:
-    """A value that stays until the next row says another."""
+    """A value that stays until the next look says another; not known from a look that failed."""
     points: list[tuple[float, float | None]] = []
     for row in rows:
-        if points and points[-1][1] != row[column]:
+        value = row[column] if row["answered"] else None
+        if points and points[-1][1] != value:
             points.append((row["second"], points[-1][1]))
-        points.append((row["second"], row[column]))
+        points.append((row["second"], value))
     return points
 
 

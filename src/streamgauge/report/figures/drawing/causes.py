@@ -1,18 +1,25 @@
-"""Markers of what may have caused a latency: pauses of collectors, rebalances, and pauses of producers by a policy."""
+"""Markers of what may have caused a latency: pauses of collectors, rebalances, and pauses of producers by a policy.
+
+Figures of replication mark changes of leaders and of the controller.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 import altair as alt
 
-from streamgauge.domain.text.numbers import milliseconds
+from streamgauge.domain.text.numbers import milliseconds, plural
 from streamgauge.report.figures.drawing.figure import FigureSource, Row, tip
 from streamgauge.report.figures.drawing.theme import INK
+from streamgauge.verdict.checks.lag import controller_changes
 
 CAUSES: Final = "_causes"
 """How the data of the marks of a figure end, after its name: each figure has marks of its own."""
 GC, REBALANCED, PAUSED = "GC pause", "rebalance", "producers paused"
-_SHAPES: Final = {GC: "triangle-up", REBALANCED: "diamond", PAUSED: "square"}
+LED, CONTROLLED = "leader change", "controller change"
+_SHAPES: Final = {
+    GC: "triangle-up", REBALANCED: "diamond", PAUSED: "square", LED: "triangle-right", CONTROLLED: "cross",
+}  # fmt: skip
 GC_FROM_MS: Final = 10.0
 """Shorter pauses are no cause that one could see; the figure of the pauses has them all."""
 MOST_CAUSES: Final = 200
@@ -48,6 +55,22 @@ def _rebalance(row: Row, group: str) -> Row:
 def pauses_as_causes(spans: Sequence[Row]) -> list[Row]:
     """Spans {from, to} in which a policy let no message go, as rows {from, to, cause, what}."""
     return [{**span, "cause": PAUSED, "what": f"{PAUSED} by the policy"} for span in spans]
+
+
+def changes_as_causes(source: FigureSource) -> list[Row]:
+    """Looks that saw other leaders, or another active controller, as rows {from, to, cause, what}, by time."""
+    moved = [row for row in source.rows("replication") if row["leaders_moved"]]
+    led = [_change(row, LED, f"of {row['leaders_moved']} {plural(row['leaders_moved'], 'partition')}") for row in moved]
+    controlled = [
+        _change(after, CONTROLLED, f"from node {before['controller']} to {after['controller']}")
+        for before, after in controller_changes(source.rows("followers"))
+    ]
+    return sorted((*led, *controlled), key=lambda row: float(row["from"]))
+
+
+def _change(row: Row, cause: str, what: str) -> Row:
+    second = round(row["second"], 2)
+    return {"from": second, "to": second, "cause": cause, "what": f"{cause} {what}"}
 
 
 def cause_marks(data: str, causes: Sequence[Row]) -> list[alt.Chart]:

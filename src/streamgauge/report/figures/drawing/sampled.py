@@ -9,6 +9,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.domain.text.numbers import whole
+from streamgauge.report.figures.drawing.causes import CAUSES, cause_marks
 from streamgauge.report.figures.drawing.figure import (
     LEGEND,
     SMALLEST_TEXT,
@@ -126,12 +127,13 @@ def sampled(
     *,
     limits: Sequence[Row] = (),
     behind: Sequence[Row] = (),
+    causes: Sequence[Row] = (),
     of_intervals: bool = False,
 ) -> tuple[alt.LayerChart, dict[str, Sequence[Row]]]:
     """The lines over the phases and annotations of the run, with limits across; and the data under the names they have.
 
-    `y` is of the field `value`. `behind` are spans {from, to} that are shaded besides. With `of_intervals` a value
-    holds for the time since the one before.
+    `y` is of the field `value`. `behind` are spans {from, to} that are shaded besides, `causes` have signs on the time
+    axis. With `of_intervals` a value holds for the time since the one before.
     """
     chosen = legend_selects()
     names = [line.name for line in lines]
@@ -154,9 +156,10 @@ def sampled(
     )
     tips = [tip("from", "paused from second"), tip("to", "to second")]
     shade, name = [spans(f"{data}_paused", "violet", tips)] if behind else [], f"{data}_{LIMITS}"
-    chart = over_phases(source, *shade, *limit_marks(name, limits), marks).properties(height=HEIGHT)
+    signs = cause_marks(f"{data}{CAUSES}", causes)
+    chart = over_phases(source, *shade, *limit_marks(name, limits), *signs, marks).properties(height=HEIGHT)
     rows: Mapping[str, Sequence[Row]] = {data: [row for line in lines for row in line.rows()], name: limits}
-    shades = {f"{data}_paused": behind}
+    shades = {f"{data}_paused": behind, f"{data}{CAUSES}": causes}
     return chart, {each: found for each, found in {**rows, **shades}.items() if found} | phases_of(source)
 
 
