@@ -16,4 +16,8 @@ def other_figures(old: Any, new: Any, place: str = "") -> Differences:
     else:
         return {place: (old, new)} if isinstance(old, int | float) and old != new else {}
     below = f"{place}." if place else ""
-    return {where: figures for key, *both in found for where, figures in other_figures(*both, f"{below}{key}").items()}
+    return {
+        where: figures
+        for key, was, value in found
+        for where, figures in other_figures(was, value, f"{below}{key}").items()
+    }
