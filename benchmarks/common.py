@@ -29,7 +29,7 @@ from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.experiment.settle import idle_share as idle_share
-from streamgauge.runs.machine.archives import make as make_archives
+from streamgauge.runs.machine import archives
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.runs.request.trust import Trust
@@ -55,7 +55,8 @@ def heading(title: str) -> None:
 
 def need_archives() -> None:
     """Make the archives of Java classes, if there are none; ends the benchmark where they cannot be made."""
-    if not make_archives(find_java(os.environ), lambda _text: None):
+    java = find_java(os.environ)
+    if not (archives.are_made(java) or archives.make(java, lambda _text: None)):
         raise SystemExit("the archives of Java classes cannot be made; see `streamgauge doctor --prepare`")
 
 

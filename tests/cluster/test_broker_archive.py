@@ -66,14 +66,14 @@ def test_a_broker_that_cannot_use_its_archive_says_so(
     archive = Archive(tmp_path / "archives" / "broker-1.jsa")
     archive.path.parent.mkdir()
     if is_damaged:
-        archive.path.write_bytes(b"no archive" * 10_000)
+        archive.draft.write_bytes(b"no archive" * 10_000)
     else:
         (source,) = (spark_home() / "jars").glob("py4j-*.jar")
         jar = shutil.copy(source, tmp_path)
         # It says how it is called, and ends with 1.
         command = [java.path, *archive.making, "-cp", jar, "py4j.GatewayServer", "--no-such"]
         subprocess.run(command, capture_output=True, check=False)
-        assert archive.keep(0)
+    assert archive.keep(0)
     monkeypatch.setattr(embedded, "archive_of", lambda *_: archive)
     with start_cluster(ClusterPlan(heap="256m"), logs=tmp_path / "logs", java=java) as cluster:
         log = cluster.nodes[0].entry.log.read_text()

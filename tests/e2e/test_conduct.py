@@ -17,6 +17,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 from tests.brokers import one_broker
+from tests.scenario.earlier import without_later
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
@@ -33,7 +34,7 @@ from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
-from streamgauge.scenario.profile import profile_of
+from streamgauge.scenario.profile import profile_of, recorded_profile
 from streamgauge.verdict import checks
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
@@ -126,6 +127,9 @@ def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Calla
 
     assert facts.codecs is not None
     assert len(facts.codecs["codecs"]) == 5
+    # Its run.json would mean the same if an earlier version had written it, which knew less of the scenario.
+    assert facts.profile is not None
+    assert recorded_profile(without_later(facts.profile), facts.scenario) == recorded_profile(facts.profile, {})
     sent, received, lag = (rows(folder, kind) for kind in ("sent", "received", "lag"))
     key = ("producer", "seq", "partition", "offset", "due_ns", "sent_ns")
     assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])

@@ -10,6 +10,7 @@ from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, r
 from tests.e2e.runs import Conducted, conducting
 from tests.e2e.standalone import standalone
 
+from streamgauge.cluster.embedded import archive_of_broker
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BadInput
@@ -55,8 +56,10 @@ def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
     assert {row["role"] for row in rows(folder, "resources", "role")} >= {"driver", "query", "consumer"}
 
 
-def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Conducted) -> None:
+def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Conducted, java: Java) -> None:
     """With what it has on its disk; its second life has a name of its own, here and in the logs."""
+    archive = archive_of_broker(java)
+    from_archive = archive is not None and archive.is_whole
     folder = conducted(
         pipeline={"engine": "client"},
         embedded=True,
@@ -69,6 +72,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Condu
     assert facts.reasons == []
     assert facts.ending == "finished"
     assert facts.broker.processes == ["broker-1", "broker-1.2"]
+    assert facts.broker.class_archive is from_archive
     assert (folder.logs / "broker-1.2.log").exists()
     assert acked(folder) == set(came_out(folder))
     assert len(acked(folder)) == 2750

@@ -48,6 +48,7 @@ def test_a_run_of_an_older_format_can_be_read() -> None:
     assert run.valid in {True, False}
     assert run.result.throughput.target_per_second is not None
     assert run.table("latency").num_rows > 0
+    assert run.table("schedule_delay").num_rows > 0
     assert run.events("sent").column_names[:3] == ["topic", "producer", "seq"]
 
 

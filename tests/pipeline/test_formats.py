@@ -6,11 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schema import Schema
 from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.pipeline.many.views import NamedRun, answer, make_views, views_kept
 from streamgauge.pipeline.read.bronze import look
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.writing import write_tables
@@ -43,8 +45,9 @@ def test_something_was_renamed() -> None:
     assert {"resends", "schedule_delay", "processing", "connections"} <= set(OLD_TABLES)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("kind", OLD_KINDS)
-def test_rows_of_format_1_are_read(kind: str, tmp_path: Path) -> None:
+def test_rows_of_format_1_are_read(kind: str, tmp_path: Path, spark: SparkSession) -> None:
     """Footers, too: nothing is set aside."""
     schema, folder = EVENTS[kind], RunFolder(tmp_path)
     path = folder.worker_events(schema.formerly or kind, "producer-0") / "part-0.parquet"
@@ -57,6 +60,7 @@ def test_rows_of_format_1_are_read(kind: str, tmp_path: Path) -> None:
     (row,) = found.columns(kind).to_pylist()
     assert None not in row.values()
     assert all(found.extent(kind, column.name).nulls == 0 for column in schema.columns)
+    assert found.frame(spark, kind).toArrow().to_pylist() == [row]
 
 
 @pytest.mark.parametrize("name", OLD_TABLES)
@@ -73,11 +77,29 @@ def test_tables_of_format_1_are_read_and_replaced(name: str, tmp_path: Path) -> 
     assert read_table(folder, name).equals(read)
 
 
-def test_metrics_of_format_1_have_their_names_of_today(tmp_path: Path) -> None:
+@pytest.mark.spark
+@pytest.mark.parametrize("name", OLD_TABLES)
+def test_queries_of_tables_of_format_1_see_what_is_in_them(name: str, tmp_path: Path, spark: SparkSession) -> None:
+    schema, run = TABLES[name], NamedRun("old", RunFolder(tmp_path))
+    run.folder.tables.mkdir()
+    pq.write_table(old(schema), run.folder.table(schema.formerly or name))
+
+    with views_kept(spark, [name]):
+        make_views(spark, [run], [], [name])
+        (row,) = answer(spark, f"select * from {name}").to_pylist()
+    assert row == {"run": "old"} | {field.name: VALUES[field.type] for field in arrow_schema(schema)}
+
+
+@pytest.mark.spark
+def test_metrics_of_format_1_have_their_names_of_today(tmp_path: Path, spark: SparkSession) -> None:
     folder = RunFolder(tmp_path)
     folder.tables.mkdir()
     schema = arrow_schema(TABLES["cdf"])
     rows = [{"metric": name, "le_ms": 1.0, "share": 0.5} for name in ("lateness", "own_lateness", "poll")]
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder.table("cdf"))
 
-    assert read_table(folder, "cdf")["metric"].to_pylist() == ["schedule_delay", "own_schedule_delay", "poll"]
+    names = ["schedule_delay", "own_schedule_delay", "poll"]
+    assert read_table(folder, "cdf")["metric"].to_pylist() == names
+    with views_kept(spark, ["cdf"]):
+        make_views(spark, [NamedRun("old", folder)], [], ["cdf"])
+        assert answer(spark, "select metric from cdf")["metric"].to_pylist() == names

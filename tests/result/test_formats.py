@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.result.figures import other_figures
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
@@ -100,21 +101,7 @@ def test_no_figure_of_format_1_is_another_today() -> None:
     written = upgraded(json.loads(OLD.read_bytes()))
     today = assemble(RunFolder(GOLDEN)).document()
 
-    assert _other_figures(written, today) == []
-
-
-def _other_figures(old: Any, new: Any, place: str = "") -> list[str]:
-    """Where a number of an old document is another, or gone."""
-    if isinstance(old, dict):
-        found = [
-            (f"{place}.{key}", value, new.get(key) if isinstance(new, dict) else None) for key, value in old.items()
-        ]
-    elif isinstance(old, list):
-        rows = new if isinstance(new, list) else []
-        found = [(f"{place}.{at}", value, rows[at] if at < len(rows) else None) for at, value in enumerate(old)]
-    else:
-        return [f"{place}: {old} and {new}"] if isinstance(old, int | float) and old != new else []
-    return [line for where, value, other in found for line in _other_figures(value, other, where)]
+    assert other_figures(written, today) == {}
 
 
 def test_what_is_read_is_written_again() -> None:

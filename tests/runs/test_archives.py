@@ -1,5 +1,6 @@
 """Archives of Java classes: who makes them gives way to runs and to Ctrl-C, and costs nobody anything."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from tests.waiting import until
 
 from streamgauge.domain.errors import BrokerError, CtrlC, Interrupted
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.archive import Archive
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.lock import FolderLock
 from streamgauge.runs.machine import archives
@@ -23,6 +25,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(archives, "are_made", lambda _: False)
     return tmp_path / "streamgauge" / "archives"
+
+
+def test_those_that_are_damaged_are_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they are made again: brokers and analyses would start slowly for ever."""
+    of_broker, of_analysis = (Archive(tmp_path / f"{kind}-1.jsa") for kind in ("broker", "analysis"))
+    monkeypatch.setattr(archives, "archive_of_broker", lambda _: of_broker)
+    monkeypatch.setattr("streamgauge.pipeline.spark.session.archive_of_analysis", lambda _: of_analysis)
+    for made in (of_broker, of_analysis):
+        assert not archives.are_made(JAVA)
+        made.draft.write_bytes(b"classes" * 1000)
+        assert made.keep(0)
+
+    assert archives.are_made(JAVA)
+    os.truncate(of_analysis.path, 5000)
+    assert not archives.are_made(JAVA)
 
 
 def test_a_run_that_begins_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +116,8 @@ java = find_java(os.environ)
 made = archives.make(java, print)
 of_analysis = session.archive_of_analysis(java).path
 print(made, embedded.archive_of_broker(java).path, of_analysis, sep="\\n")
+with embedded.start_cluster(logs=Path(sys.argv[2]).parent, java=java) as cluster:
+    print(cluster.uses_archive)
 with session.SESSIONS.session(sizing(SMALL_ROWS + 1, 2), None, Path(sys.argv[2])) as spark:
     pid = spark._jvm.java.lang.ProcessHandle.current().pid()
     print(str(of_analysis) in Path(f"/proc/{pid}/maps").read_text())
@@ -115,11 +134,12 @@ def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
     assert done.returncode == 0, done.stderr
-    told, made, *paths, is_mapped_by_a_large_one = done.stdout.splitlines()
+    told, made, *paths, is_used_by_a_broker, is_mapped_by_a_large_one = done.stdout.splitlines()
     assert "creating Java class data sharing archives" in told
     assert made == "True"
     for path in map(Path, paths):
         assert path.parent == folder
         assert path.stat().st_size > 20_000_000
     assert len(paths) == 2
+    assert is_used_by_a_broker == "True"
     assert is_mapped_by_a_large_one == "True"

@@ -101,6 +101,17 @@ def test_of_every_shipped_scenario_it_is_known_unless_the_clients_decide(name: s
         ({"load": {"rate": "1k/s"}}, 20_000),
         ({"load": {"rate": {"poisson": {"rate": "2k/s"}}}}, 40_000),
         ({"load": {"rate": "1k/s"}, "phases": {"warmup": "5s", "measure": {"messages": 500}}}, 5_500),
+        (
+            {"load": {"rate": "1k/s"}, "phases": {"warmup": "5s", "measure": {"messages": "1M", "at_most": "20s"}}},
+            25_000,
+        ),
+        (
+            {
+                "load": {"rate": {"segments": {"list": [{"rate": "100/s", "for": "3s"}], "then": "stop"}}},
+                "phases": {"warmup": "1s", "measure": {"messages": 500}},
+            },
+            400,
+        ),
         ({"load": {"rate": "max"}, "phases": {"warmup": "0s", "measure": {"messages": 500}}}, 500),
         ({"load": {"rate": "max"}}, None),
         ({"load": {"rate": "closed"}}, None),
@@ -136,7 +147,7 @@ def test_how_much_is_written(changes: dict[str, Any], embedded: bool, expected: 
          Estimate(5.5, False, 10, 5_500, 5_500 * ROW_BYTES)),
         # The end by time comes first.
         ({"load": {"rate": "1k/s"}, "phases": {"warmup": 0, "measure": {"messages": "1M", "at_most": "20s"}}},
-         Estimate(20, False, 30, 1_000_000, 1_000_000 * ROW_BYTES)),
+         Estimate(20, False, 30, 20_000, 20_000 * ROW_BYTES)),
         # Nobody knows when the last one is sent, or read.
         ({"load": {"rate": "max"}, "phases": {"warmup": 0, "measure": {"messages": 500, "at_most": "20s"}}},
          Estimate(20, True, 30, 500, 500 * ROW_BYTES)),
@@ -163,6 +174,15 @@ def test_of_a_replay_the_file_tells() -> None:
     assert messages_of(asked, replayed=40) == 40
     assert estimate(asked, embedded=False, replayed=40).bytes_written == 40 * ROW_BYTES
     assert len(room_advice(asked, "runs", 100, embedded=False, replayed=40)) == 1
+
+
+@pytest.mark.parametrize(("replayed", "messages"), [(40, 40), (400, 100), (None, 100)])
+def test_a_number_ends_a_replay_unless_the_file_ends_before(replayed: int | None, messages: int) -> None:
+    """Nothing of it is due in the warm-up."""
+    phases = {"warmup": "5s", "measure": {"messages": 100}}
+    asked = scenario(load={"rate": {"replay": {"file": "arrivals.txt"}}}, phases=phases)
+
+    assert messages_of(asked, replayed) == messages
 
 
 def test_what_comes_from_a_file_has_no_size_yet() -> None:

@@ -65,10 +65,10 @@ class Run:
 
         Raises BadInput if there is none of this name, AnalysisError if it cannot be read.
         """
-        from streamgauge.report.files import read_table
+        from streamgauge.report.files import read_table, table_file
 
         _known(name, TABLES, "table")
-        if not self.folder.table(name).exists():
+        if not table_file(self.folder, name).exists():
             what = f"has no table {name}"
             raise BadInput.single(str(self.folder.root), what, "Call Run.analyse() first")
         return read_table(self.folder, name)

@@ -55,9 +55,12 @@ def messages_of(scenario: Scenario, replayed: int | None = None) -> float | None
     if scenario.load is None:
         return None
     rate, counted, warmup_ns = scenario.load.rate, scenario.measured_messages, scenario.phases.warmup
-    if counted is not None:
-        return counted + (due_before(rate, warmup_ns, warmup_ns) or 0)
-    return due_before(rate, warmup_ns, scenario.load_ns) if replayed is None else replayed
+    due = due_before(rate, warmup_ns, scenario.load_ns) if replayed is None else replayed
+    if counted is None:
+        return due
+    # The number ends the load, or time where that comes first; a replay begins with the measure phase.
+    wanted = counted + (due_before(rate, warmup_ns, warmup_ns) or 0)
+    return wanted if due is None else min(wanted, due)
 
 
 def bytes_written(scenario: Scenario, *, embedded: bool, replayed: int | None = None) -> float | None:

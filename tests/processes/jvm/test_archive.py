@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,54 @@ def test_an_archive_is_used_once_it_is_kept(tmp_path: Path, java: Java, jars: li
     assert made.using == []
     assert made.keep(0)
     assert made.using[:2] == [f"-XX:SharedArchiveFile={made.path}", "-Xshare:auto"]
-    assert list(made.path.parent.iterdir()) == [made.path]
+    assert set(made.path.parent.iterdir()) == {made.path, made.seal}
+
+
+MIB = 1 << 20
+CONTENT = bytes(range(256)) * 20_000
+"""5 MB."""
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda made: os.truncate(made.path, len(CONTENT) - 1), id="a byte is missing"),
+        pytest.param(lambda made: os.truncate(made.path, len(CONTENT) // 2), id="half of it is missing"),
+        pytest.param(lambda made: os.truncate(made.path, 0), id="empty"),
+        pytest.param(lambda made: made.path.write_bytes(CONTENT[:MIB] + bytes(len(CONTENT) - MIB)), id="no end"),
+        pytest.param(lambda made: made.path.write_bytes(bytes(4096) + CONTENT[4096:]), id="no head"),
+        pytest.param(lambda made: made.path.unlink(), id="gone"),
+        pytest.param(lambda made: made.seal.unlink(), id="of a version that sealed none"),
+        pytest.param(lambda made: made.seal.write_bytes(b"\xff"), id="damaged seal"),
+    ],
+)
+def test_a_damaged_one_is_not_used_and_is_replaced(
+    tmp_path: Path, java: Java, jars: list[Path], damage: Callable[[Archive], object]
+) -> None:
+    """Java would say nothing of it, and start slowly or die."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    made.draft.write_bytes(CONTENT)
+    assert made.keep(0)
+    assert made.using
+
+    damage(made)
+    assert made.using == []
+
+    made.draft.write_bytes(CONTENT)
+    assert made.keep(0)
+    assert made.is_whole
+
+
+def test_one_that_cannot_be_sealed_is_not_kept(tmp_path: Path, java: Java, jars: list[Path]) -> None:
+    """As on a full disk."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    made.draft.touch()
+    made.seal.mkdir()
+
+    assert not made.keep(0)
+    assert list(made.path.parent.iterdir()) == [made.seal]
 
 
 def test_old_archives_of_the_same_kind_go(tmp_path: Path, java: Java, jars: list[Path]) -> None:
@@ -84,10 +132,13 @@ def test_old_archives_of_the_same_kind_go(tmp_path: Path, java: Java, jars: list
     for age, name in enumerate(("broker-1.jsa", "broker-2.jsa", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa")):
         (made.path.parent / name).touch()
         os.utime(made.path.parent / name, (age, age))
+    for name in ("broker-1.seal", "broker-2.seal"):
+        (made.path.parent / name).touch()
     made.draft.touch()
     assert made.keep(0)
     left = {path.name for path in made.path.parent.iterdir()}
-    assert left == {"broker-2.jsa", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa", made.path.name}
+    others = {"broker-2.jsa", "broker-2.seal", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa"}
+    assert left == {*others, made.path.name, made.seal.name}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=lambda number: signal.Signals(number).name)
@@ -118,4 +169,4 @@ def test_what_a_jvm_wrote_that_ended_in_order_is_kept(
     made.draft.touch()
 
     assert made.keep(code) is is_kept
-    assert [path.name for path in made.path.parent.iterdir()] == ([made.path.name] if is_kept else [])
+    assert set(made.path.parent.iterdir()) == ({made.path, made.seal} if is_kept else set())

@@ -94,7 +94,8 @@ def test_one_of_another_class_path_is_refused_and_its_log_says_so(
 def test_a_damaged_one_is_not_used(tmp_path: Path, java: Java, jar: Path, started: Started, content: bytes) -> None:
     """Java 17 does not say so."""
     archive = Archive(tmp_path / "kind-1.jsa")
-    archive.path.write_bytes(content)
+    archive.draft.write_bytes(content)
+    assert archive.keep(0)
     process, said = started(archive.using, jar)
 
     assert java.major == 17 or "cds" in said
@@ -104,7 +105,8 @@ def test_a_damaged_one_is_not_used(tmp_path: Path, java: Java, jar: Path, starte
 @LINUX
 def test_a_jvm_that_has_ended_uses_none(tmp_path: Path) -> None:
     archive = Archive(tmp_path / "kind-1.jsa")
-    archive.path.touch()
+    archive.draft.touch()
+    assert archive.keep(0)
     process = subprocess.Popen([sys.executable, "-S", "-c", ""])
     process.wait()
 

@@ -13,11 +13,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
-from pyspark.sql.types import StructType
 
 from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.latency import METRICS_FORMERLY
+from streamgauge.domain.tables.schema import Schema
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.read.bronze import look
@@ -30,6 +31,7 @@ EVENTS_OF: Final = "events_"
 RUN: Final = "run"
 """The column that tells the run of a row."""
 _FILE: Final = "_file"
+_METRIC: Final = "metric"
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -114,18 +116,23 @@ def _frame(spark: SparkSession, runs: Sequence[NamedRun], experiments: Sequence[
     if name in EXPERIMENT_TABLES:
         return _of_experiments(spark, experiments, name)
     if name in TABLES:
-        schema = spark_schema(TABLES[name])
-        return _with_run(spark, schema, {each: [each.folder.table(name)] for each in runs})
+        schema = TABLES[name]
+        # One of them is there: an analysis removes a table that has its name of format 1.
+        files = [file for file in (name, schema.formerly) if file]
+        rows = _with_run(spark, schema, {each: [each.folder.table(file) for file in files] for each in runs})
+        if _METRIC not in schema.names:
+            return rows
+        return rows.replace([*METRICS_FORMERLY.values()], [*METRICS_FORMERLY], [_METRIC])
     kind = name.removeprefix(EVENTS_OF)
     parts = {each: [part.path for part in look(each.folder).parts[kind] if part.rows] for each in runs}
-    return _with_run(spark, spark_schema(EVENTS[kind]), parts)
+    return _with_run(spark, EVENTS[kind], parts)
 
 
-def _with_run(spark: SparkSession, schema: StructType, files: Mapping[NamedRun, Sequence[Path]]) -> DataFrame:
+def _with_run(spark: SparkSession, schema: Schema, files: Mapping[NamedRun, Sequence[Path]]) -> DataFrame:
     """The rows of these files of runs, those that are there, with the name of the run first."""
     there = [(each, path) for each, paths in files.items() for path in paths if path.exists()]
     if not there:
-        return spark.createDataFrame([], schema).select(F.lit("").alias(RUN), "*")
+        return spark.createDataFrame([], spark_schema(schema)).select(F.lit("").alias(RUN), "*")
     rows = read_parquet(spark, schema, [path for _, path in there])
     names = {each for each, _ in there}
     if len(names) == 1:

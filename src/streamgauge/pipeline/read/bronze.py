@@ -77,7 +77,7 @@ class Bronze:
         paths = [part.path for part in self.parts[kind] if part.rows]
         if not paths:
             return spark.createDataFrame([], spark_schema(schema))
-        rows = read_parquet(spark, spark_schema(schema), paths)
+        rows = read_parquet(spark, schema, paths)
         incomplete = [column.name for column in _must(schema) if self.extent(kind, column.name).nulls]
         return rows.dropna(subset=incomplete) if incomplete else rows
 

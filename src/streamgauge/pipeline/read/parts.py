@@ -7,12 +7,15 @@ from functools import reduce
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+from pyspark.sql.types import StructField, StructType
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.events import EVENTS, is_of_kind
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.schema import Schema
+from streamgauge.pipeline.read.schemas import SPARK_TYPES, spark_schema
 
 NOT_CLOSED: Final = "an open part that could not be closed: its rows are not used"
 TORN: Final = "the end of this part could not be read"
@@ -27,9 +30,28 @@ Found = tuple[str, Path, str | None]
 """Kind, file or folder, and why it cannot be used; None for a part to be read."""
 
 
-def read_parquet(spark: SparkSession, schema: StructType | None, paths: Sequence[Path]) -> DataFrame:
-    """The rows of these files, of which there is at least one, each once; without a schema by their own."""
-    places, reader = [place_of(path) for path in paths], spark.read if schema is None else spark.read.schema(schema)
+def read_parquet(spark: SparkSession, schema: Schema | None, paths: Sequence[Path]) -> DataFrame:
+    """The rows of these files, of which there is at least one, each once; without a schema by their own.
+
+    With a schema their columns have the names of today, whatever their format.
+    """
+    if schema is None:
+        return _read(spark.read, paths)
+    # Spark takes a column that a file lacks for null.
+    former = [StructField(each.formerly, SPARK_TYPES[each.type]) for each in schema.columns if each.formerly]
+    rows = _read(spark.read.schema(StructType(spark_schema(schema).fields + former)), paths)
+    if not former:
+        return rows
+    return rows.select(
+        *(
+            F.coalesce(each.name, each.formerly).alias(each.name) if each.formerly else F.col(each.name)
+            for each in schema.columns
+        )
+    )
+
+
+def _read(reader: DataFrameReader, paths: Sequence[Path]) -> DataFrame:
+    places = [place_of(path) for path in paths]
     if not any(_PATTERN.search(place) and ":" in place for place in places):
         return reader.parquet(*map(spark_path, paths))
     # Hadoop takes a colon in a pattern for the end of the scheme of an address. With patterns switched off, Spark reads

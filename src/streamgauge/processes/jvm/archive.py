@@ -3,13 +3,15 @@
 An archive belongs to one Java, one class path and one set of options, so its name is made of them; one that fits no
 longer is never looked for again. It is written by a JVM that was started with `making`, at its orderly end, and used by
 those started with `using`. A JVM that cannot use it warns on its standard output, which is its log, and starts
-without; Java 17 says nothing of a damaged one. Asked for more than warnings, it dies of an empty one.
+without; Java 17 says nothing of a damaged one. Asked for more than warnings, it dies of an empty one. Each archive has
+a seal beside it, by which one that was damaged since it was made is known, and made again.
 """
 
 import hashlib
 import os
 import signal
 import sys
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,8 @@ _QUIET: Final = "-Xlog:cds=off,cds+dynamic=off"
 _USING: Final = "-XX:SharedArchiveFile="
 _REFUSED: Final = "Unable to use shared archive"
 """Java's warning. Java 25 leaves an archive mapped that it refused."""
+_PAGE: Final = 4096
+_STRIDE: Final = 1 << 20
 _ORDERLY: Final = (0, 128 + signal.SIGTERM)
 """How a JVM ends of its own accord, or as it was asked to. One that cannot write its archive ends with 1."""
 
@@ -35,14 +39,22 @@ class Archive:
     path: Path
 
     @property
-    def is_there(self) -> bool:
-        """Whether a JVM can be started with it."""
-        return self.path.is_file()
+    def is_whole(self) -> bool:
+        """Whether it is there as it was made: a JVM can be started with it."""
+        try:
+            return self.seal.read_text(encoding="ascii") == _sealed(self.path)
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def seal(self) -> Path:
+        """The file with its size and checksum when it was made."""
+        return self.path.with_suffix(".seal")
 
     @property
     def using(self) -> list[str]:
-        """Options of a JVM that uses it; none where it is not there."""
-        return [f"{_USING}{self.path}", "-Xshare:auto"] if self.is_there else []
+        """Options of a JVM that uses it; none where it is not there, or damaged."""
+        return [f"{_USING}{self.path}", "-Xshare:auto"] if self.is_whole else []
 
     @property
     def making(self) -> list[str]:
@@ -55,7 +67,7 @@ class Archive:
         return self.path.with_name(f"{self.path.stem}-{os.getpid()}.new")
 
     def keep(self, exit_code: int | None) -> bool:
-        """Give the draft its name, and remove the oldest archives of the same kind; whether there was one.
+        """Give the draft its name and a seal, and remove the oldest archives of the same kind; whether there was one.
 
         `exit_code` is that of the JVM that wrote it. The draft of one that was killed, fell over, or is still there is
         removed: it may be half of one, and Java 17 dies of half an archive.
@@ -64,12 +76,31 @@ class Archive:
             self.draft.unlink(missing_ok=True)
         if not self.draft.is_file():
             return False
-        self.draft.replace(self.path)
+        try:
+            self.seal.write_text(_sealed(self.draft), encoding="ascii")
+            self.draft.replace(self.path)
+        except OSError:
+            # The disk is full: an archive that does not fit its seal is none.
+            self.draft.unlink(missing_ok=True)
+            return False
         kind = self.path.name.partition("-")[0]
         others = sorted(self.path.parent.glob(f"{kind}-*.jsa"), key=lambda path: path.stat().st_mtime_ns)
-        for old in others[:-_KEPT]:
-            old.unlink(missing_ok=True)
+        for old in map(Archive, others[:-_KEPT]):
+            old.path.unlink(missing_ok=True)
+            old.seal.unlink(missing_ok=True)
         return True
+
+
+def _sealed(path: Path) -> str:
+    """Size of a file, and checksum of a page in each MiB: reading all of it would take part of the time that it saves.
+
+    So it is known what was cut off, or never reached the disk.
+    """
+    with path.open("rb") as file:
+        size, checksum = os.fstat(file.fileno()).st_size, 0
+        for at in range(0, size, _STRIDE):
+            checksum = zlib.crc32(os.pread(file.fileno(), _PAGE, at), checksum)
+    return f"{size} {checksum:08x}\n"
 
 
 def uses(options: Sequence[str], pid: int, said: str) -> bool:

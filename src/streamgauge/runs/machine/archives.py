@@ -39,11 +39,11 @@ _WANTED: Final = ".wanted"
 
 
 def are_made(java: Java) -> bool:
-    """Whether brokers and analyses of this Java start from archives, or cannot."""
+    """Whether brokers and analyses of this Java start from archives, or cannot; one that is damaged is not made."""
     from streamgauge.pipeline.spark.session import archive_of_analysis
 
     archives = (archive_of_broker(java), archive_of_analysis(java))
-    return all(archive is None or archive.is_there for archive in archives)
+    return all(archive is None or archive.is_whole for archive in archives)
 
 
 def make_way() -> None:
