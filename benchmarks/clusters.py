@@ -2,7 +2,8 @@
 
 In turn, with the default heaps and the archives of Java classes that `streamgauge doctor --prepare` makes; if there are
 none, they are made first. Memory is what the kernel tells of the brokers' processes: when a topic that has a replica on
-each of them is served, and after messages of 100 MB.
+each of them is served, and after messages of 100 MB. Other clusters of each round are only warmed up: one as that of a
+single run, for 5 s, and one as that which many runs share, until its JVMs have compiled their code, for 5 to 30 s.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.prime import prime
 from streamgauge.processes.jvm.java import find_java
+from streamgauge.runs.conduct.target import shared_broker
 
 TOPIC: Final = "streamgauge-bench-clusters"
 PARTITIONS: Final = 6
@@ -33,6 +36,10 @@ class _Cost(NamedTuple):
     """Seconds until every broker accepts clients."""
     serving: float
     """Seconds until a topic with a replica on each is served."""
+    primed: float
+    """Seconds until one is warmed up for a single run."""
+    shared: float
+    """Seconds until one is for many."""
     resident: float
     """MiB of all brokers then."""
     loaded: float
@@ -51,16 +58,17 @@ def main() -> None:
     for _ in range(chosen.rounds):
         for brokers, found in costs.items():
             found.append(_cost(brokers))
-    print("| brokers | accepting, s | topic served, s | resident, MiB | after 100 MB, MiB |")
-    print("|---|---|---|---|---|")
+    times = "accepting, s | topic served, s | primed, s | primed for many runs, s"
+    print(f"| brokers | {times} | resident, MiB | after 100 MB, MiB |")
+    print("|---|---|---|---|---|---|---|")
     for brokers, found in costs.items():
-        accepting, serving, resident, loaded = zip(*found, strict=True)
+        *seconds, resident, loaded = zip(*found, strict=True)
         memory = f"{spread(resident, digits=0)} | {spread(loaded, digits=0)}"
-        print(f"| {brokers} | {spread(accepting)} | {spread(serving)} | {memory} |")
+        print(f"| {brokers} | {' | '.join(map(spread, seconds))} | {memory} |")
 
 
 def _cost(brokers: int) -> _Cost:
-    """Start a cluster, use it, and stop it."""
+    """Start a cluster, use it, and stop it; and others that are only warmed up."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
         began_ns = monotonic_ns()
         with start_cluster(ClusterPlan(brokers), logs=Path(folder), java=find_java(os.environ)) as cluster:
@@ -68,7 +76,25 @@ def _cost(brokers: int) -> _Cost:
             Cluster(cluster.bootstrap, cluster.connection).create_topic(TOPIC, PARTITIONS, brokers)
             serving, resident = _since(began_ns), _mebibytes(cluster)
             _send(cluster)
-            return _Cost(accepting, serving, resident, _mebibytes(cluster))
+            loaded = _mebibytes(cluster)
+    return _Cost(accepting, serving, _primed(brokers), _shared(brokers), resident, loaded)
+
+
+def _primed(brokers: int) -> float:
+    """Seconds from the start of a cluster until it is warm enough for a run."""
+    with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
+        began_ns = monotonic_ns()
+        with start_cluster(ClusterPlan(brokers), logs=Path(folder), java=find_java(os.environ)) as cluster:
+            prime(Cluster(cluster.bootstrap, cluster.connection), replicas=brokers)
+            return _since(began_ns)
+
+
+def _shared(brokers: int) -> float:
+    """Seconds from the start of a cluster until it is warm enough for many runs."""
+    with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
+        began_ns = monotonic_ns()
+        with shared_broker(Path(folder), find_java(os.environ), lambda _text: None, ClusterPlan(brokers)):
+            return _since(began_ns)
 
 
 def _since(began_ns: int) -> float:

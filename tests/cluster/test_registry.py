@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.waiting import until
 
 from streamgauge.cluster import embedded, registry
 from streamgauge.cluster.embedded import EmbeddedCluster
@@ -28,6 +28,7 @@ LIVING, DEAD, ELSEWHERE = (ProcessId(pid=pid, start_ticks=1) for pid in (1, 2, 3
 ME = identify(os.getpid())
 NOBODY = ME.model_copy(update={"pid": 2**22 - 3})
 PYTHON = [sys.executable, "-S", "-c"]
+POLITE = "import signal, sys; signal.signal(15, lambda *_: print('bye', flush=True) or sys.exit()); print(flush=True)"
 
 
 def entry(
@@ -119,32 +120,97 @@ def test_a_broker_without_its_owner_is_ended_and_cleared_away(
     assert list(brokers.iterdir()) == []
 
 
-def test_a_folder_in_which_a_broker_was_being_made_goes_with_its_owner(
-    brokers: Path, tmp_path: Path, process: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not before; and not where a broker works in it that outlived its owner."""
-    for name in ("mine", "left", "outlived"):
+def test_a_folder_in_which_a_broker_was_being_made_goes_with_its_owner(brokers: Path, tmp_path: Path) -> None:
+    """Not before."""
+    for name in ("mine", "left"):
         (tmp_path / name).mkdir()
     with registry.claimed(tmp_path / "mine"):
         registry.sweep()
         assert (tmp_path / "mine").exists()
     assert list(brokers.iterdir()) == []
 
-    for name in ("left", "outlived"):
-        claim = registry.Claim(owner=NOBODY, data=tmp_path / name)
-        (brokers / f"{name}.claim").write_text(claim.model_dump_json())
-    monkeypatch.setattr(registry, "brokers_in", lambda data: ["it"] if data.name == "outlived" else [])
+    claim(brokers, tmp_path / "left")
     assert registry.sweep() == []
 
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "outlived", "state"}
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "state"}
     assert list(brokers.iterdir()) == []
 
 
+def claim(brokers: Path, data: Path) -> Path:
+    """What somebody left who was killed while he started brokers there."""
+    found = brokers / "left.claim"
+    registry.write(found, registry.Claim(owner=NOBODY, data=data))
+    return found
+
+
+@contextmanager
+def broker_in(data: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process with the command line of a broker in a data folder, which says `bye` when it is asked to end."""
+    data.mkdir(parents=True)
+    properties = str(data / "server.properties")
+    words = [*PYTHON, f"{POLITE}; signal.pause()", "-Dstreamgauge.broker=broker-1", "kafka.Kafka", properties]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as started:
+        assert started.stdout
+        started.stdout.readline()
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def test_brokers_whose_start_was_not_over_go_with_who_started_them(brokers: Path, tmp_path: Path) -> None:
+    """Although they were to stay: nobody was told of them. The last one is not even registered."""
+    cluster = tmp_path / "left"
+    with broker_in(cluster / "broker-1") as one, broker_in(cluster / "broker-2") as other:
+        first = entry(identify(one.pid), None, cluster / "broker-1").model_copy(update={"cluster": cluster})
+        registry.register(first)
+        with registry.claimed(cluster):
+            assert registry.sweep() == []
+        assert (one.poll(), other.poll()) == (None, None)
+        claim(brokers, cluster)
+
+        assert registry.sweep() == [first]
+
+        assert not any(psutil.pid_exists(each.pid) for each in (one, other))
+    assert not cluster.exists()
+    assert list(brokers.iterdir()) == []
+
+
+def test_one_of_them_that_cannot_be_ended_keeps_its_data(
+    brokers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is known until it can be."""
+    monkeypatch.setattr(registry, "_PATIENCE_SECONDS", 0.01)
+    with broker_in(tmp_path / "left"), monkeypatch.context() as unheard:
+        unheard.setattr(psutil.Process, "kill", lambda _self: None)
+        left = claim(brokers, tmp_path / "left")
+        assert registry.sweep() == []
+        assert left.exists()
+        assert (tmp_path / "left").exists()
+
+
+@pytest.mark.parametrize(
+    ("temporary", "cluster", "said"),
+    [
+        pytest.param(True, None, b"bye\n", id="as earlier versions wrote it"),
+        pytest.param(True, "data", b"bye\n", id="one alone"),
+        pytest.param(True, ".", b"", id="one of several"),
+        pytest.param(False, ".", b"bye\n", id="one of several whose data are kept"),
+    ],
+)
+def test_a_broker_ends_in_order_unless_it_would_wait_for_others_that_have_ended(
+    brokers: Path, tmp_path: Path, temporary: bool, cluster: str | None, said: bytes
+) -> None:
+    with broker_in(tmp_path / "data") as process:
+        left = entry(identify(process.pid), None, tmp_path / "data", temporary=temporary)
+        registry.end(left.model_copy(update={"cluster": tmp_path / cluster if cluster else None}))
+
+        assert process.stdout
+        assert process.stdout.read() == said
+
+
 def test_a_paused_broker_need_not_be_killed(brokers: Path) -> None:
-    polite = (
-        "import signal, sys; signal.signal(15, lambda *_: print('bye', flush=True) or sys.exit()); print(flush=True)"
-    )
-    with subprocess.Popen([*PYTHON, f"{polite}; signal.pause()"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*PYTHON, f"{POLITE}; signal.pause()"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGSTOP)
@@ -206,7 +272,7 @@ def test_half_a_file_is_removed_and_one_of_another_version_is_not(brokers: Path)
 
 def data_of(tmp_path: Path) -> Path:
     """A data folder with something in it."""
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data" / "topic").touch()
     return tmp_path / "data"
 
@@ -242,14 +308,9 @@ def test_a_step_of_the_wall_clock_ends_nothing(
 
 @pytest.fixture
 def broker_like(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process with the command line of a broker in the data folder of `data_of`."""
-    properties = str(tmp_path / "data" / "server.properties")
-    words = [*PYTHON, "import signal; signal.pause()", "-Dstreamgauge.broker=broker-1", "kafka.Kafka", properties]
-    with subprocess.Popen(words) as started:
-        # The kernel replaces a program in steps, and for a moment a process has no command line.
-        until(psutil.Process(started.pid).cmdline)
+    """One in the data folder of `data_of`."""
+    with broker_in(tmp_path / "data") as started:
         yield started
-        started.kill()
 
 
 def earlier(process: int, owner: int | None = None) -> tuple[ProcessId, ProcessId | None]:

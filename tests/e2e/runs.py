@@ -1,12 +1,13 @@
-"""Runs that tests carry out in this process, and the rows that they left."""
+"""Runs that tests carry out, in this process or by the program, and the rows that they left."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from tests.e2e.conftest import Call
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import monotonic_ns
@@ -14,7 +15,10 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
+from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
+from streamgauge.result import Result
+from streamgauge.result.reading import parse_result
 from streamgauge.runs.conduct.conduct import conducted
 from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.request.request import Request
@@ -46,6 +50,22 @@ def carried_out(request: Request) -> RunFolder:
         alone(folder, owned=True).close()
     close_left_open(folder)
     return folder
+
+
+def finished(
+    call: Call, out: Path, name: str, settings: Sequence[str], faults: int, codes: Collection[int] = (0,)
+) -> tuple[RunFolder, Result]:
+    """A run of the program that finished, its `faults` all carried out; `out` has no other one."""
+    said = call("run", name, *(word for each in settings for word in ("--set", each)), "--out", str(out), "--quiet")
+
+    assert said.code in codes, said
+    (run,) = out.iterdir()
+    folder = RunFolder(run)
+    facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
+    assert (facts.ending, facts.reasons) == ("finished", []), said
+    assert [each for each in result.faults or [] if each.error] == []
+    assert len(result.scorecards or []) >= faults
+    return folder, result
 
 
 def rows(folder: RunFolder, kind: str, *names: str) -> pa.Table:

@@ -9,13 +9,12 @@ from typing import Any, Final
 import pytest
 from tests.e2e.conftest import Call
 from tests.e2e.harming import SOONER, last_second
+from tests.e2e.runs import finished
 from tests.e2e.runs import rows as events
-from tests.e2e.test_soak_replicas import assert_faults
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.files import read_facts, read_table
-from streamgauge.result.reading import parse_result
 from streamgauge.scenario.model.environment.faults.families import FAMILIES, ONE_DIRECTORY
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
@@ -91,14 +90,8 @@ phases: {{warmup: 1s, measure: {last_second(faults) + 14:.0f}s, drain: 60s}}
         encoding="utf-8",
     )
 
-    said = call("run", str(scenario), "--out", str(tmp_path / "runs"), "--quiet")
+    folder, result = finished(call, tmp_path / "runs", str(scenario), [], len(faults), codes={0, 4})
 
-    assert said.code in {0, 4}, said
-    (run,) = (tmp_path / "runs").iterdir()
-    folder = RunFolder(run)
-    facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
-    assert (facts.ending, facts.reasons) == ("finished", []), said
-    assert_faults(result, len(faults))
     assert {each.kind for each in result.faults or []} == {each["kind"] for each in faults}
     assert_next_leader(folder)
     delivery = result.delivery

@@ -5,12 +5,9 @@ from typing import Any, Final
 
 import pytest
 from tests.e2e.conftest import Call
+from tests.e2e.runs import finished
 
 from streamgauge.cluster.disks.mounts import why_not
-from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.files import read_facts
-from streamgauge.result import Result
-from streamgauge.result.reading import parse_result
 from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.scenario import Scenario, document
 
@@ -77,18 +74,11 @@ def test_a_scenario_that_breaks_a_cluster_keeps_what_it_promises(name: str, call
     """Nothing is lost, or what it says is, and every fault is carried out."""
     if name == "unreadable-directory" and (reason := why_not()):
         pytest.skip(reason)
-    settings = [word for each in settings_of(name) for word in ("--set", each)]
 
-    said = call("run", name, *settings, "--out", str(tmp_path), "--quiet")
+    _, result = finished(call, tmp_path, name, settings_of(name), len(load_scenario(name, []).faults))
 
-    assert said.code == 0, said
-    (run,) = tmp_path.iterdir()
-    folder = RunFolder(run)
-    facts, result = read_facts(folder), parse_result(folder.result.read_bytes())
-    assert (facts.ending, facts.reasons) == ("finished", []), said
     assert result.expectations
     assert [each for each in result.expectations if not each.passed] == []
-    assert_faults(result, len(load_scenario(name, []).faults))
     delivery = result.delivery
     assert delivery.sent
     assert (delivery.undelivered, delivery.unknown) == (0, 0)
@@ -107,14 +97,8 @@ def test_controllers_apart_from_the_brokers_die_and_producers_go_on(call: Call, 
     settings = [*SHORT, "phases.measure=16s", "load.rate=500", "topic.replication=2", f"faults=[{faults}]"]
     settings += ["cluster.brokers=2", "cluster.controllers=3"]
 
-    said = call(
-        "run", "baseline", *(word for each in settings for word in ("--set", each)), "--out", str(tmp_path), "--quiet"
-    )
+    _, result = finished(call, tmp_path, "baseline", settings, 2)
 
-    assert said.code == 0, said
-    (run,) = tmp_path.iterdir()
-    result = parse_result(RunFolder(run).result.read_bytes())
-    assert_faults(result, 2)
     first, second = (each for each in result.faults or [] if each.action == "begin")
     assert first.target in {"controller-1", "controller-2", "controller-3"}
     assert (first.detail, second.target) == ("active-controller", "controller-1")
@@ -125,13 +109,6 @@ def test_controllers_apart_from_the_brokers_die_and_producers_go_on(call: Call, 
     assert delivery.sent
     assert delivery.acked == delivery.sent
     assert (delivery.lost, delivery.undelivered, delivery.truncated) == (0, 0, 0)
-
-
-def assert_faults(result: Result, asked: int) -> None:
-    """Each was carried out, and none of them had an error."""
-    done = result.faults or []
-    assert [each for each in done if each.error] == []
-    assert len(result.scorecards or []) >= asked
 
 
 def settings_of(name: str) -> list[str]:

@@ -169,11 +169,18 @@ def sweep() -> list[Entry]:
             left.append(entry)
     for path, claim in read(f"*{_CLAIM}", Claim):
         if is_gone(claim.owner):
-            # A detached broker has outlived its owner, which was killed before it could give up its claim.
+            # Nobody was told of brokers whose start was not over; others of their cluster may never have been started.
+            for entry in [each for each in _entries() if claim.data in {each.data, each.cluster}]:
+                with contextlib.suppress(BrokerError):
+                    end(entry)
+                    left.append(entry)
+            # The last one may not have been registered yet.
+            for process in brokers_in(claim.data):
+                _bury(process, in_order=False)
             if not brokers_in(claim.data):
                 unmount_below(claim.data)
                 shutil.rmtree(claim.data, ignore_errors=True)
-            path.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
     return left
 
 
@@ -189,9 +196,10 @@ def end(entry: Entry) -> None:
     processes = set(brokers_in(entry.data))
     with contextlib.suppress(psutil.NoSuchProcess):
         processes |= {psutil.Process(entry.process.pid)} if _runs(entry) else set()
+    # The last nodes of a cluster would wait for a quorum to let them go, and nobody wants data that are temporary.
+    in_order = not entry.temporary or entry.cluster in {None, entry.data}
     for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            _bury(process)
+        _bury(process, in_order=in_order)
     if not forget(entry):
         raise BrokerError(
             f"{entry.name} (process {entry.process.pid}) could not be stopped; its data are kept in {entry.data}"
@@ -236,17 +244,18 @@ def _is_broker(pid: int) -> bool:
     return any(word.startswith(MARKER) for word in words)
 
 
-def _bury(process: psutil.Process) -> None:
-    """Ask a process to end, and make it."""
-    process.terminate()
-    # A stopped process takes note of nothing else.
-    process.resume()
-    try:
-        process.wait(_PATIENCE_SECONDS)
-    except psutil.TimeoutExpired:
+def _bury(process: psutil.Process, *, in_order: bool) -> None:
+    """Make a process end, as far as that is possible; one that is to do so `in_order` is asked before."""
+    with contextlib.suppress(psutil.Error):
+        if in_order:
+            process.terminate()
+            # A stopped process takes note of nothing else.
+            process.resume()
+            with contextlib.suppress(psutil.TimeoutExpired):
+                process.wait(_PATIENCE_SECONDS)
+                return
         process.kill()
-        with contextlib.suppress(psutil.TimeoutExpired):
-            process.wait(_PATIENCE_SECONDS)
+        process.wait(_PATIENCE_SECONDS)
 
 
 def _folder() -> Path:
