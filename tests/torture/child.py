@@ -6,7 +6,7 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
@@ -84,11 +84,13 @@ class Child:
             self._said += data
 
 
-def left_of(mark: dict[str, str]) -> list[str]:
-    """Command lines of the processes whose environment has a mark."""
-    living = (each.info for each in psutil.process_iter(["cmdline", "environ", "status"]))
+def left_of(mark: dict[str, str], besides: Collection[int] = ()) -> list[str]:
+    """Command lines of the processes whose environment has a mark, `besides` some."""
+    living = (each.info for each in psutil.process_iter(["pid", "cmdline", "environ", "status"]))
     return [
         " ".join(each["cmdline"] or [])[:200]
         for each in living
-        if mark.items() <= (each["environ"] or {}).items() and each["status"] != psutil.STATUS_ZOMBIE
+        if mark.items() <= (each["environ"] or {}).items()
+        and each["status"] != psutil.STATUS_ZOMBIE
+        and each["pid"] not in besides
     ]

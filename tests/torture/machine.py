@@ -1,8 +1,9 @@
-"""What is done to the machine of a case: a disk that is full, a quota of CPU. Needs root."""
+"""What a case needs of the machine: a disk that is full and a quota of CPU, which need root, and FUSE."""
 
 import contextlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import Final
 
 import psutil
 
+from streamgauge.cluster.disks.mounts import mounted, why_not
+from streamgauge.domain.errors import BadInput
+
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu")
 _ROOM: Final = "1500m"
 
 
 @cache
 def cannot() -> dict[str, str]:
-    """The actions that this machine cannot do, with the reason."""
-    missing = {}
+    """The actions and grounds that this machine does not have, with the reason."""
+    missing = {"mounted": reason} if (reason := _why_not_mounted()) else {}
     if os.geteuid() != 0:
-        return dict.fromkeys(("disk full", "disk full for 2 s", "throttle"), "needs root")
+        return missing | dict.fromkeys(("disk full", "disk full for 2 s", "throttle"), "needs root")
     if not (_QUOTA / "cpu.cfs_quota_us").exists() and not (_QUOTA / "cgroup.procs").exists():
         missing["throttle"] = "needs the cpu controller of cgroup v1"
     probe = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
@@ -31,6 +35,18 @@ def cannot() -> dict[str, str]:
     finally:
         probe.rmdir()
     return missing
+
+
+def _why_not_mounted() -> str | None:
+    """Why no directory can pass through FUSE here; None where one did."""
+    if reason := why_not():
+        return reason
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            mounted(Path(folder, "behind"), Path(folder, "seen"), Path(folder, "log")).end()
+        except BadInput as error:
+            return str(error)
+    return None
 
 
 @contextlib.contextmanager

@@ -3,20 +3,28 @@
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-Moment = Literal["start", "load", "drain", "analysis", "report", "again"]
-"""Parts of a run; `again` is a program of its own that analyses a run that is over."""
+Ground = Literal["own", "given", "linked", "kept", "standing", "mounted"]
+"""What a run stands on: a broker of its own, or one that somebody else started; or three brokers. Links between those
+that are `linked` lead through proxies. With --keep-broker they are `kept`; `broker start` started those that are
+`standing`. A log directory of one that is `mounted` passes through FUSE."""
+OfThree = Literal["linked", "kept", "standing", "mounted"]
+Moment = Literal["start", "load", "outage", "drain", "analysis", "report", "again"]
+"""Parts of a run: while a fault has taken a broker that is standing, `outage`; `again` is a program of its own that
+analyses a run that is over."""
 Action = Literal[
     "kill", "term", "stop", "interrupt", "interrupt twice", "hang up", "disk full", "disk full for 2 s", "clock step",
     "throttle", "analyse", "second run",
 ]  # fmt: skip
 Missed = Literal["early", "late"]
 """Why an ending was done to nobody."""
-Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "proxy", "spark", "machine"]
+Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "proxy", "mount", "spark", "machine"]
+Heir = Literal["status", "start", "run"]
+"""Who comes next: `broker status`, `broker start` of another broker, or another run on the cluster."""
 
 SPANS: Final[dict[Moment, float]] = {
-    "start": 8.0, "load": 4.0, "drain": 0.5, "analysis": 8.0, "report": 2.0, "again": 8.0,
+    "start": 8.0, "load": 4.0, "outage": 2.0, "drain": 0.5, "analysis": 8.0, "report": 2.0, "again": 8.0,
 }  # fmt: skip
 """How long after the begin of a moment, in seconds, something may be done."""
 _PROCESSES: Final[dict[Moment, tuple[Target, ...]]] = {
@@ -41,12 +49,40 @@ _TO_THE_MACHINE: Final[dict[Action, tuple[Moment, ...]]] = {
     "analyse": ("load", "drain", "analysis", "report"),
     "second run": ("load",),
 }
-_OF_THREE: Final[dict[Moment, tuple[Target, ...]]] = {
-    "start": ("supervisor", "broker", "proxy"),
-    "load": ("supervisor", "producer", "consumer", "sampler", "broker", "proxy"),
-    "drain": ("supervisor", "consumer", "broker", "proxy"),
+_WORKERS: Final[tuple[Target, ...]] = ("producer", "consumer", "sampler")
+_OF_THREE: Final[dict[OfThree, dict[Moment, tuple[Target, ...]]]] = {
+    "linked": {
+        "start": ("supervisor", "broker", "proxy"),
+        "load": ("supervisor", *_WORKERS, "broker", "proxy"),
+        "drain": ("supervisor", "consumer", "broker", "proxy"),
+    },
+    "kept": {
+        "start": ("supervisor", "broker"),
+        "load": ("supervisor", *_WORKERS, "broker"),
+        "drain": ("supervisor", "consumer", "broker"),
+    },
+    # Its brokers are not the run's, and there before it starts.
+    "standing": {
+        "start": ("supervisor",),
+        "load": ("supervisor", *_WORKERS),
+        "outage": ("supervisor", "producer", "consumer"),
+        "drain": ("supervisor", "consumer"),
+    },
+    "mounted": {
+        "start": ("supervisor", "broker", "mount"),
+        "load": ("supervisor", *_WORKERS, "broker", "mount"),
+        "drain": ("supervisor", "consumer", "broker", "mount"),
+    },
 }
-"""Processes of a run on three brokers, whose links lead through proxies."""
+"""Processes of a run on three brokers."""
+HARMS: Final[dict[OfThree, tuple[str, ...]]] = {
+    "linked": ("delay, kill, cut",),
+    "standing": ("kill", "stop", "pause"),
+    "mounted": ("dir-fails", "dir-unreadable", "dir-full", "dir-slow"),
+}
+"""Faults that are on when something else ends the run."""
+_START_SPANS: Final[dict[OfThree, float]] = {"linked": 16.0, "kept": 16.0, "standing": 4.0, "mounted": 16.0}
+"""Three need longer to start than one; a run on brokers that are there needs less."""
 _ENDS_A_RUN: Final[tuple[Action, ...]] = ("interrupt", "interrupt twice", "hang up")
 LANDED: Final = "ending"
 """Under this name a test tells which ending it carried out."""
@@ -73,10 +109,11 @@ class Plan:
     ending: Ending
     delay_seconds: float
     """After the begin of the moment."""
-    given: bool = False
-    """Whether the run uses a broker that it did not start."""
-    brokers: int = 1
-    """How many brokers the run starts; three have links through proxies, and faults."""
+    on: Ground = "own"
+    harm: str | None = None
+    """The kind of the fault that is on meanwhile; of brokers that are linked, several are."""
+    heir: Heir | None = None
+    """Who looks after brokers that are standing; of others nobody needs to."""
     record_only: bool = False
     """Whether the program leaves the analysis to who looks at what it left: it takes most of the time of a case."""
     too_early: float = 0.0
@@ -84,10 +121,20 @@ class Plan:
     too_late: float | None = None
     """The earliest at which nobody was there any more."""
 
+    @property
+    def title(self) -> str:
+        """The ending, and on what: what is told of a case."""
+        return f"{self.ending}" if self.on == "own" else f"{self.ending}, {self.on}"
+
+    @property
+    def is_of_three(self) -> bool:
+        """Whether the run has three brokers."""
+        return self.on not in {"own", "given"}
+
     def missed(self, *, is_over: bool) -> "Missed":
         """Why there was nobody: those it was meant for had not begun, or had ended."""
         # Workers are there when the load begins, and leave during the drain.
-        return "late" if is_over or self.ending.moment in {"load", "drain"} else "early"
+        return "late" if is_over or self.ending.moment in {"load", "outage", "drain"} else "early"
 
     def moved(self, missed: "Missed") -> "Plan":
         """The same at another moment: between what was too early and what was too late, or else a part later."""
@@ -126,40 +173,45 @@ def draw(seed: int, cannot: Iterable[Action] = ()) -> Plan:
     action = drawn.choice(sorted({each.action for each in possible}))
     ending = drawn.choice([each for each in possible if each.action == action])
     delay = drawn.uniform(0.0, SPANS[ending.moment])
-    return Plan(ending, delay, given=ending.target != "broker" and drawn.random() < 0.4)
+    return Plan(ending, delay, "given" if ending.target != "broker" and drawn.random() < 0.4 else "own")
 
 
-def endings_of_three() -> list[Ending]:
+def endings_of_three(on: OfThree) -> list[Ending]:
     """Every ending of a run on three brokers: what its analysis goes through, it goes through with one as well."""
-    return _to_processes(_OF_THREE) + [Ending(moment, action) for moment in _OF_THREE for action in _ENDS_A_RUN]
+    there = _OF_THREE[on]
+    return _to_processes(there) + [Ending(moment, action) for moment in there for action in _ENDS_A_RUN]
 
 
-def draw_of_three(seed: int) -> Plan:
+def draw_of_three(seed: int, on: OfThree) -> Plan:
     """The plan of a seed for a run on three brokers, each ending as likely as another."""
     drawn = random.Random(seed)
-    ending = drawn.choice(endings_of_three())
-    # Three need longer to start than one.
-    span = SPANS[ending.moment] * (2 if ending.moment == "start" else 1)
-    return Plan(ending, drawn.uniform(0.0, span), brokers=3, record_only=True)
+    ending = drawn.choice(endings_of_three(on))
+    delay = drawn.uniform(0.0, _START_SPANS[on] if ending.moment == "start" else SPANS[ending.moment])
+    harm = drawn.choice(HARMS[on]) if on in HARMS else None
+    heir = drawn.choice(get_args(Heir)) if on == "standing" else None
+    return Plan(ending, delay, on, harm, heir, record_only=True)
 
 
 FIXED: Final[tuple[Plan, ...]] = (
     Plan(Ending("start", "term", "supervisor"), 4.5),
     Plan(Ending("start", "kill", "broker"), 3.5),
     Plan(Ending("load", "kill", "supervisor"), 2.0),
-    Plan(Ending("load", "kill", "supervisor"), 3.1, given=True),
-    Plan(Ending("load", "kill", "producer"), 1.7, given=True, record_only=True),
-    Plan(Ending("load", "stop", "producer"), 1.5, given=True, record_only=True),
+    Plan(Ending("load", "kill", "supervisor"), 3.1, "given"),
+    Plan(Ending("load", "kill", "producer"), 1.7, "given", record_only=True),
+    Plan(Ending("load", "stop", "producer"), 1.5, "given", record_only=True),
     Plan(Ending("load", "kill", "broker"), 2.5, record_only=True),
-    Plan(Ending("load", "interrupt twice"), 1.8, given=True),
-    Plan(Ending("load", "hang up"), 2.2, given=True, record_only=True),
-    Plan(Ending("load", "analyse"), 1.2, given=True, record_only=True),
-    Plan(Ending("analysis", "kill", "supervisor"), 4.0, given=True),
-    Plan(Ending("analysis", "kill", "spark"), 5.0, given=True),
+    Plan(Ending("load", "interrupt twice"), 1.8, "given"),
+    Plan(Ending("load", "hang up"), 2.2, "given", record_only=True),
+    Plan(Ending("load", "analyse"), 1.2, "given", record_only=True),
+    Plan(Ending("analysis", "kill", "supervisor"), 4.0, "given"),
+    Plan(Ending("analysis", "kill", "spark"), 5.0, "given"),
 )
 """Those of every build: twelve that need no root and find most. Runs that are ended while they analyse do analyse."""
 FIXED_OF_THREE: Final[tuple[Plan, ...]] = (
-    Plan(Ending("load", "kill", "proxy"), 2.0, brokers=3, record_only=True),
-    Plan(Ending("load", "kill", "supervisor"), 2.5, brokers=3, record_only=True),
+    Plan(Ending("load", "kill", "proxy"), 2.0, "linked", "delay, kill, cut", record_only=True),
+    Plan(Ending("load", "kill", "supervisor"), 2.5, "linked", "delay, kill, cut", record_only=True),
+    Plan(Ending("load", "kill", "supervisor"), 2.0, "kept", record_only=True),
+    Plan(Ending("outage", "kill", "supervisor"), 0.5, "standing", "kill", "status", record_only=True),
+    Plan(Ending("load", "kill", "supervisor"), 2.5, "mounted", "dir-slow", record_only=True),
 )
-"""Those of every build on three brokers, in the middle of a fault of links and of one of brokers."""
+"""Those of every build on three brokers, in the middle of their faults where they have any."""

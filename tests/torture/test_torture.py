@@ -1,13 +1,15 @@
 """Runs that are ended in every way there is, at any moment: nothing is lost, nothing is left, nothing is claimed.
 
 A case is a plan that a seed draws. To carry one out again:
-`STREAMGAUGE_TORTURE_SEED=<seed> pytest -m soak tests/torture -k "drawn and <seed>"`.
+`STREAMGAUGE_TORTURE_SEED=<seed> pytest -m soak tests/torture -k "drawn and <seed>"`, where one on three brokers is
+`kept-<seed>`, say.
 """
 
 import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final, Literal, get_args
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,10 +18,14 @@ from tests.torture.machine import cannot
 from tests.torture.plans import (
     FIXED,
     FIXED_OF_THREE,
+    HARMS,
     LANDED,
     NEEDS_ROOT,
     Ending,
+    Ground,
+    Heir,
     Moment,
+    OfThree,
     Plan,
     draw,
     draw_of_three,
@@ -29,16 +35,23 @@ from tests.torture.plans import (
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 
-CASES = 200
-CASES_OF_THREE = 100
+Drawn = Literal["own"] | OfThree
+CASES: Final[dict[Drawn, int]] = {
+    "own": 200,
+    "linked": 100,
+    "kept": 30,
+    "standing": 30,
+    "mounted": 30,
+}
+"""How many are drawn; of those of one broker, some are on one that is given."""
 ATTEMPTS = 6
 Told = Callable[[str, object], None]
 FIRST = int(os.environ.get("STREAMGAUGE_TORTURE_SEED", "1"))
 DRAWN = [
-    *(pytest.param(seed, 1, id=f"{seed}") for seed in range(FIRST, FIRST + CASES)),
-    *(pytest.param(seed, 3, id=f"three-{seed}") for seed in range(FIRST, FIRST + CASES_OF_THREE)),
+    pytest.param(seed, on, id=f"{seed}" if on == "own" else f"{on}-{seed}")
+    for on, cases in CASES.items()
+    for seed in range(FIRST, FIRST + cases)
 ]
-"""Seeds, and how many brokers a run has."""
 
 
 def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
@@ -48,9 +61,21 @@ def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
     assert not {draw(seed, NEEDS_ROOT).ending.action for seed in range(500)} & NEEDS_ROOT
     assert {each.ending for each in FIXED} <= set(endings())
     assert not {each.ending.action for each in FIXED} & NEEDS_ROOT
-    assert len(FIXED) == 12
-    assert {draw_of_three(seed).ending for seed in range(2_000)} == set(endings_of_three())
-    assert {each.ending for each in FIXED_OF_THREE} <= set(endings_of_three())
+    assert (len(FIXED), len(FIXED_OF_THREE)) == (12, 5)
+
+
+@pytest.mark.parametrize("on", get_args(OfThree))
+def test_a_seed_draws_every_ending_fault_and_heir_of_three_brokers(on: OfThree) -> None:
+    """Each has an ending in every build, too."""
+    drawn = [draw_of_three(seed, on) for seed in range(2_000)]
+    assert drawn[:50] == [draw_of_three(seed, on) for seed in range(50)]
+    assert {each.ending for each in drawn} == set(endings_of_three(on))
+    assert {each.harm for each in drawn} == set(HARMS.get(on, [None]))
+    assert {each.heir for each in drawn} == (set(get_args(Heir)) if on == "standing" else {None})
+    fixed = [each for each in FIXED_OF_THREE if each.on == on]
+    assert fixed
+    assert {each.ending for each in fixed} <= set(endings_of_three(on))
+    assert {each.harm for each in fixed} <= set(HARMS.get(on, [None]))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +108,7 @@ def test_an_ending_that_is_moved_comes_closer_each_time() -> None:
 @pytest.mark.parametrize(
     "plan",
     [*FIXED, *FIXED_OF_THREE],
-    ids=lambda plan: str(plan.ending) + (" given" if plan.given else " of three" if plan.brokers > 1 else ""),
+    ids=lambda plan: plan.title,
 )
 @pytest.mark.kafka
 @pytest.mark.spark
@@ -92,26 +117,40 @@ def test_an_ending_that_is_moved_comes_closer_each_time() -> None:
 def test_a_fixed_ending(
     plan: Plan, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path, record_property: Told
 ) -> None:
-    """Fourteen of every build."""
-    record_property(LANDED, str(plan.ending))
+    """Seventeen of every build."""
+    _need(plan.on)
+    record_property(LANDED, plan.title)
     assert _faults(plan, tmp_path, broker.bootstrap) == []
 
 
-@pytest.mark.parametrize(("seed", "brokers"), DRAWN)
+@pytest.mark.parametrize(("seed", "on"), DRAWN)
 @pytest.mark.soak
 @pytest.mark.kafka
 @pytest.mark.spark
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_a_drawn_ending(
-    seed: int, brokers: int, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path, record_property: Told
+    seed: int,
+    on: Drawn,
+    broker: EmbeddedBroker,
+    warm_spark: SparkSession,
+    tmp_path: Path,
+    record_property: Told,
 ) -> None:
-    """Two hundred at random, and a hundred while links are delayed or cut and one of three brokers dies."""
-    alone = brokers == 1
-    plan = draw(seed, [each for each in NEEDS_ROOT if each in cannot()]) if alone else draw_of_three(seed)
+    """Two hundred at random; on three brokers, a hundred while links are delayed or cut and one of them dies.
+
+    And thirty each where they are kept, where they are somebody else's, and where a log directory fails.
+    """
+    _need(on)
+    plan = draw(seed, [each for each in NEEDS_ROOT if each in cannot()]) if on == "own" else draw_of_three(seed, on)
     print(f"seed {seed}: {plan}")
-    record_property(LANDED, str(plan.ending) if alone else f"{plan.ending}, of three")
+    record_property(LANDED, plan.title)
     assert _faults(plan, tmp_path, broker.bootstrap) == []
+
+
+def _need(on: Ground) -> None:
+    if on in cannot():
+        pytest.skip(cannot()[on])
 
 
 def _faults(plan: Plan, root: Path, bootstrap: str) -> list[str]:
@@ -119,7 +158,7 @@ def _faults(plan: Plan, root: Path, bootstrap: str) -> list[str]:
     for attempt in range(ATTEMPTS):
         folder = root / f"{root.name}-{attempt}"
         folder.mkdir()
-        case = Case(plan, folder, bootstrap if plan.given else None)
+        case = Case(plan, folder, bootstrap if plan.on == "given" else None)
         faults = _told(case, root / "faults.txt")
         if faults:
             return faults
