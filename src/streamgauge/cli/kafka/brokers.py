@@ -21,6 +21,7 @@ from streamgauge.processes.places import state_folder
 from streamgauge.runs.conduct.prepare import plan_of_settings, security_of, settings_of_cluster
 from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
+from streamgauge.scenario.model.environment.embedded import HEAP
 
 
 def start_broker(settings: Sequence[str], data: Path | None, name: str | None, *, as_json: bool) -> None:
@@ -52,7 +53,7 @@ def cluster_settings(brokers: int, heap: str | None, security: str | None, setti
 
     Raises BadInput that names the option.
     """
-    if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
+    if heap is not None and not re.fullmatch(HEAP, heap):
         raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
     return [*settings_of_cluster(brokers, security_of(security, "--security"), heap), *settings]
 

@@ -16,7 +16,7 @@ from streamgauge.foreign.results.measured import ForeignError
 MOST_BYTES: Final = 256 << 20
 """Of one file, and of all files of an archive together."""
 MOST_FILES: Final = 1_000
-"""In one archive."""
+"""In one archive, or in a folder and those below it."""
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 

@@ -11,7 +11,7 @@ from streamgauge.domain.latency.buckets import NEGATIVE
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, UNPLACED
 from streamgauge.pipeline.columns import SELECTED, TOPIC
-from streamgauge.pipeline.metrics.aggregates.bounds import Widths, high_ends, low_ends
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, high_ends, low_ends, low_percentiles_ns
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Histograms
 from streamgauge.pipeline.metrics.aggregates.sampling import BLOCK_SECONDS, intervals
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
@@ -114,8 +114,9 @@ def _bounds(metric: Metric, widths: Widths | None, ages: Buckets) -> Row:
         return row
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
-    if ages.total and (delivered := low_ends(widths)):
-        found |= {f"delivered_{each}_ms": delivered.percentiles_ns[each] for each in DELIVERED_PERCENTILES}
+    if ages.total:
+        delivered_ns = low_percentiles_ns(widths)
+        found |= {f"delivered_{each}_ms": delivered_ns[each] for each in DELIVERED_PERCENTILES}
     for name, ends in (("stddev", low.stddev_ns), ("mad", low.mad_ns)):
         found |= dict(zip((f"{name}_low_ms", f"{name}_high_ms"), ends, strict=True))
     if rounding and (high := high_ends(widths, rounding.more_ns, moves=rounding.moves)):

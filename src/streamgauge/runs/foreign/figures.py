@@ -6,21 +6,19 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.formats import trogdor
-from streamgauge.foreign.results.given import MOST_BYTES, ForeignFile
+from streamgauge.foreign.results.given import MOST_BYTES, MOST_FILES, ForeignFile
 from streamgauge.foreign.results.measured import ForeignError, Measured
 from streamgauge.foreign.results.output import measured_by, numbers_of, parse_pattern
 from streamgauge.foreign.results.reading import ImportedFile, read_results
 from streamgauge.foreign.results.values import known, known_counts, maybe_amount, maybe_count
 from streamgauge.foreign.specs.write.programs import ProgramCommand, ProgramRun
-
-_MOST_FILES: Final = 1_000
 
 
 def program_figures(run: ProgramRun, output: Path, status: Any, began: int, done: int) -> list[ImportedFile]:
@@ -109,7 +107,7 @@ def _result_files(run: ProgramRun, command: ProgramCommand, began: int) -> list[
         # A file system may know times to the second only; what earlier runs left is not of this one.
         if state.st_mtime_ns < began // NS_PER_SECOND * NS_PER_SECOND:
             continue
-        if state.st_size > MOST_BYTES or len(found) >= _MOST_FILES:
+        if state.st_size > MOST_BYTES or len(found) >= MOST_FILES:
             raise ForeignError("is in more or larger files than can be read", "Write narrower resultFiles")
         found.append(ForeignFile(path.name, str(path.parent), path.read_bytes()))
     return found

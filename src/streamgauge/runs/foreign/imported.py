@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.foreign.results.asked import Asked
-from streamgauge.foreign.results.given import MOST_BYTES, ForeignFile
+from streamgauge.foreign.results.given import MOST_BYTES, MOST_FILES, ForeignFile
 from streamgauge.foreign.results.reading import ImportedFile, read_results
 from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import versions
@@ -20,8 +20,6 @@ from streamgauge.report.assemble.imports.folder import run_id, write_imported
 from streamgauge.report.pages.page import plain
 from streamgauge.report.publish import publish
 from streamgauge.runs.conduct.folder import new_folder
-
-_MOST_FILES: Final = 1_000
 
 
 class ImportedRun(NamedTuple):
@@ -81,9 +79,9 @@ def _files(paths: Sequence[Path]) -> list[ForeignFile]:
     found: list[ForeignFile] = []
     for path in paths:
         try:
-            inside = list(islice(_below(path), _MOST_FILES + 1)) if path.is_dir() else [path]
-            if len(inside) > _MOST_FILES or not inside:
-                what = f"has {'no' if not inside else f'more than {_MOST_FILES:,}'} files"
+            inside = list(islice(_below(path), MOST_FILES + 1)) if path.is_dir() else [path]
+            if len(inside) > MOST_FILES or not inside:
+                what = f"has {'no' if not inside else f'more than {MOST_FILES:,}'} files"
                 faults.append(Fault(f"RESULT {plain(str(path))}", what, "Name the files"))
                 continue
             found += [_file(each) for each in inside]

@@ -108,8 +108,7 @@ def low_ends(widths: Widths, ages: Buckets = EMPTY, less_ns: int = 0) -> LowEnds
     """
     if not len(widths.count):
         return None
-    edges, high, total = lower_edge_ns(widths.bucket), upper_edge_ns(widths.bucket), int(widths.count.sum())
-    low = edges - np.minimum(widest_ns(widths.width) + less_ns, np.maximum(edges, 0))
+    low, high, total = _low_ns(widths, less_ns), upper_edge_ns(widths.bucket), int(widths.count.sum())
     of_all, counts = np.append(low, lower_edge_ns(ages.index)), np.append(widths.count, ages.count)
     return LowEnds(
         min_ns=int(low.min()),
@@ -119,6 +118,16 @@ def low_ends(widths: Widths, ages: Buckets = EMPTY, less_ns: int = 0) -> LowEnds
         stddev_ns=_stddev_ns(low.astype(np.float64), high.astype(np.float64), widths.count),
         mad_ns=_mad_ns(low, high, widths.count),
     )
+
+
+def low_percentiles_ns(widths: Widths) -> dict[str, int]:
+    """The low ends of the percentiles of what came alone, of which there is at least one message."""
+    return _percentiles_ns(_low_ns(widths), widths.count)
+
+
+def _low_ns(widths: Widths, less_ns: int = 0) -> Int64s:
+    edges = lower_edge_ns(widths.bucket)
+    return edges - np.minimum(widest_ns(widths.width) + less_ns, np.maximum(edges, 0))
 
 
 def low_ends_of(widths: Widths | None, part: Buckets, ages: Buckets) -> LowEnds | None:

@@ -10,6 +10,8 @@ from streamgauge.scenario.model.environment.faults.disks import MOST_DIRECTORIES
 from streamgauge.scenario.model.environment.security import ClusterSecurity
 from streamgauge.scenario.model.values import ScenarioPart, Setting
 
+HEAP: Final = r"^[1-9]\d*[kmgKMG]?$"
+"""A heap size of Java."""
 LEAST_REPLICATED: Final = 3
 """Brokers of a cluster that keeps replicas: with two, none may fail."""
 
@@ -47,7 +49,7 @@ class EmbeddedSpec(ScenarioPart):
     """Controllers that are not brokers; with 0, one broker is the controller, or three of them if there are so many."""
     racks: int = Field(default=0, ge=0, le=MOST_NODES, strict=True)
     """Racks that the brokers are spread over, `rack-0` and so on; 0 for none."""
-    heap: str | None = Field(default=None, pattern=r"^[1-9]\d*[kmgKMG]?$")
+    heap: str | None = Field(default=None, pattern=HEAP)
     """Java heap of each node, like `512m`; by default `1g` for a single node, and `512m` for each of several."""
     data_dirs: int = Field(default=1, ge=1, le=MOST_DIRECTORIES, strict=True)
     """Log directories of each broker; Kafka spreads partitions over them."""
