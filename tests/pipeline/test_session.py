@@ -114,13 +114,13 @@ def test_a_temporary_folder_without_room_is_told(tmp_path: Path, monkeypatch: py
 def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_off(_: object, scratch: Path, *__: object, **___: object) -> None:
+    def cut_off(_: object, __: object, scratch: Path, *___: object) -> None:
         (scratch / "spark.properties").touch()
         raise OSError("cut off")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr("streamgauge.pipeline.spark.session.launched", cut_off)
+    monkeypatch.setattr("streamgauge.pipeline.spark.session.served", cut_off)
     with (
         pytest.raises(AnalysisError, match="Spark could not be started: cut off"),
         Sessions().session(sizing(0, 2), None, tmp_path / "logs" / "spark.log"),
@@ -231,12 +231,16 @@ def test_who_gives_up_making_an_archive_ends_no_other_jvm(spark: SparkSession) -
 
 
 PRELUDE = """
-import sys
+import sys, threading
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])
+def made_by(threads):
+    for thread in threads:
+        if thread.daemon:
+            thread.join()
 """
 
 KILLED = """
@@ -263,6 +267,45 @@ def in_a_process(code: str, log: Path, **environment: str) -> subprocess.Complet
         check=True,
         timeout=120,
     )
+
+
+PREPARED = """
+SESSIONS.prepare(sizing(0, 2), None, log)
+made_by(threading.enumerate())
+made = SESSIONS._kept.spark
+from pyspark.sql import SparkSession
+print(made is not None, SparkSession.getActiveSession(), flush=True)
+with SESSIONS.session(sizing(0, 2), None, log) as spark:
+    print(spark is made, spark.range(3).count(), flush=True)
+"""
+
+
+@pytest.mark.spark
+def test_a_session_is_made_while_others_go_on(tmp_path: Path) -> None:
+    """Who asks for it gets the one that was made; a user who asks PySpark does not."""
+    done = in_a_process(PREPARED, tmp_path / "spark.log")
+    assert done.stdout.splitlines() == ["True None", "True 3"]
+    assert done.stderr == ""
+
+
+CLOSED = """
+SESSIONS.prepare(sizing(0, 2), None, log)
+jvm = SESSIONS._kept.jvm.process
+END
+made_by(threading.enumerate())
+print(jvm.wait() != 0, flush=True)
+with SESSIONS.session(sizing(0, 2), None, log) as spark:
+    print(spark.range(3).count(), flush=True)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("end", "fails"), [("SESSIONS.close()", "False"), ("jvm.kill()", "True")])
+def test_a_session_that_is_still_made_can_end(tmp_path: Path, end: str, fails: str) -> None:
+    """It is closed at once, and the thread that makes it says nothing of a JVM that dies."""
+    done = in_a_process(CLOSED.replace("END", end), tmp_path / "spark.log")
+    assert done.stdout.splitlines() == [fails, "3"]
+    assert done.stderr == ""
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""Steps begin in their order, get what they need, and give every table once; an error ends all of them."""
+"""Steps begin when they have what they need, and give every table once; an error ends all of them."""
 
 import threading
 from dataclasses import replace
@@ -61,16 +61,28 @@ def test_a_step_is_given_what_it_needs_in_the_order_of_its_needs(threads: int) -
     assert carry_out(steps, NO_INPUTS, threads, never) == {"delivery": [{"two": 2, "one": 1}]}
 
 
-def test_steps_begin_in_their_order() -> None:
-    """Also one that could begin at once waits until those before it have begun."""
+def test_of_the_steps_that_can_begin_the_first_one_does() -> None:
+    """Also where the one it waited for comes later."""
     begun: list[str] = []
     steps = [
         Step("long", (), lambda _: begun.append("long")),
-        Step("after", ("long",), lambda _, __: begun.append("after")),
         Step("free", (), lambda _: begun.append("free")),
+        Step("after", ("long",), lambda _, __: begun.append("after")),
+        Step("last", (), lambda _: begun.append("last")),
     ]
-    carry_out(steps, NO_INPUTS, 3, never)
-    assert begun == ["long", "after", "free"]
+    carry_out(steps, NO_INPUTS, 1, never)
+    assert begun == ["long", "free", "after", "last"]
+
+
+def test_a_step_that_can_begin_does_not_wait_for_those_before_it() -> None:
+    """Not for one that it does not need, and that waits for another."""
+    went_on = threading.Event()
+    steps = [
+        Step("long", (), lambda _: went_on.wait(60)),
+        Step("after", ("long",), lambda _, waited: [{"waited": waited}], (DELIVERY,)),
+        Step("free", (), lambda _: went_on.set()),
+    ]
+    assert carry_out(steps, NO_INPUTS, 2, never) == {"delivery": [{"waited": True}]}
 
 
 def test_two_steps_that_do_not_need_each_other_go_on_side_by_side() -> None:

@@ -42,7 +42,7 @@ COMMANDS: Final[dict[Target, str]] = {
     "broker": "-Dstreamgauge.broker=",
     "proxy": "streamgauge.cluster.links.proxy",
     "mount": "streamgauge.cluster.disks.passthrough",
-    "spark": "org.apache.spark.deploy.SparkSubmit",
+    "spark": "org.apache.spark.api.python.PythonGatewayServer",
 }
 """By what in its command line a process is known."""
 

@@ -117,4 +117,4 @@ def _start_spark(folder: RunFolder, rows: int) -> None:
 
     # The analysis tries again, and says what is wrong.
     with suppress(RunFailed, BadInput):
-        SESSIONS.begin(sizing(rows, os.cpu_count() or 1), None, folder.logs / "spark.log")
+        SESSIONS.prepare(sizing(rows, os.cpu_count() or 1), None, folder.logs / "spark.log")

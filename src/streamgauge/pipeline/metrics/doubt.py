@@ -113,6 +113,14 @@ class Doubts(NamedTuple):
     """None where nothing was delivered."""
 
 
+class SentCells(NamedTuple):
+    """What the rows of messages show of the generator."""
+
+    bins: Bins
+    cells: pa.Table
+    """What was seen of each bin and place: columns bin, place and those of `_AGGREGATES`, sorted by bin."""
+
+
 class _Seen(NamedTuple):
     """What was seen of producers, and of the whole run, in each bin."""
 
@@ -126,10 +134,8 @@ class _Seen(NamedTuple):
     """How many were in flight before it when few were."""
 
 
-def doubts(
-    spark: SparkSession, bronze: Bronze, traits: RunTraits, span: Span, sent: DataFrame, deliveries: DataFrame
-) -> Doubts:
-    """What the rows of `sent`, and of deliveries, show of the generator."""
+def sent_cells(bronze: Bronze, traits: RunTraits, span: Span, sent: DataFrame) -> SentCells:
+    """What the rows of `sent` show of the generator."""
     bins = Bins.over(span, _places(bronze))
     rows = sent.where("sent_ns is not null").selectExpr(
         f"{bins.sql(SENT_NS)} as bin",
@@ -141,7 +147,14 @@ def doubts(
         "if(error is null, acked_ns - sent_ns, null) as service_ns",
         f"if(error is null, {_took(ACKED_NS, ACK_TAKEN)}, null) as took",
     )
-    found = rows.groupBy("bin", "place").agg(*map(F.expr, _AGGREGATES)).toArrow().sort_by("bin")
+    return SentCells(bins, rows.groupBy("bin", "place").agg(*map(F.expr, _AGGREGATES)).toArrow().sort_by("bin"))
+
+
+def doubts(
+    spark: SparkSession, bronze: Bronze, traits: RunTraits, shown: SentCells, sent: DataFrame, deliveries: DataFrame
+) -> Doubts:
+    """What the rows of `sent`, with what was `shown` of them, and of deliveries say of the generator."""
+    bins, found = shown
     at, count = numbers(found, "bin"), numbers(found, "count")
     own_ns = late_ns = None
     if not pc.sum(found.column("untold")).as_py():

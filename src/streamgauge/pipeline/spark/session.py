@@ -23,11 +23,11 @@ from pyspark.sql import SparkSession
 from streamgauge.domain.errors import AnalysisError, WorkerError
 from streamgauge.domain.text.address import is_this_machine
 from streamgauge.pipeline.spark.kept import END_SECONDS, Current, Kept
-from streamgauge.pipeline.spark.settings import SMALL, Sizing, settings
+from streamgauge.pipeline.spark.settings import SMALL, Sizing, java_options, settings
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.ending import end
 from streamgauge.processes.jvm.java import Java, find_java
-from streamgauge.processes.jvm.spark import class_path, launched, silence_failed_queries, spark_home
+from streamgauge.processes.jvm.spark import OPTIONS, class_path, launched, served, silence_failed_queries, spark_home
 from streamgauge.processes.places import archive_folder
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
@@ -75,6 +75,22 @@ class Sessions:
                 scratch.close()
                 raise
 
+    def prepare(self, size: Sizing, master: str | None, log: Path) -> None:
+        """As `begin`, and make the session meanwhile, in a thread; whoever asks for it then waits for what is left."""
+        self.begin(size, master, log)
+        if (kept := self._kept) is not None and kept.spark is None:
+            threading.Thread(target=self._connect, args=[kept], daemon=True).start()
+
+    def _connect(self, kept: Kept) -> None:
+        """What goes wrong here is told to the one who asks for the session."""
+        with suppress(WorkerError, OSError, AnalysisError):
+            # Without the lock: it can be closed meanwhile.
+            kept.jvm.address()
+            with self._lock:
+                if self._kept is kept:
+                    with kept.used():
+                        self._connected(kept)
+
     @contextmanager
     def session(self, size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
         """A session for one analysis.
@@ -82,7 +98,10 @@ class Sessions:
         Raises AnalysisError when Spark cannot be started, or ends before it should;
         WornOutError where it is worth another attempt.
         """
-        if (theirs := self._of_the_user()) is not None:
+        with self._lock:
+            # While it is held nobody else makes PySpark take ours for that of this process.
+            theirs = self._of_the_user()
+        if theirs is not None:
             yield theirs
             return
         self.begin(size, master, log)
@@ -164,21 +183,25 @@ atexit.register(SESSIONS.close)
 def archive_of_analysis(java: Java, folder: Path | None = None) -> Archive | None:
     """The archive that analyses use if it is there; None where they can have none."""
     # A small analysis writes it. Which classes there are does not depend on how they are compiled: it serves all.
-    return archive_of(_KIND, folder or archive_folder(), java, class_path(spark_home()), SMALL)
+    return archive_of(_KIND, folder or archive_folder(), java, class_path(spark_home()), (*OPTIONS, *SMALL))
 
 
 def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> Kept:
     log.parent.mkdir(parents=True, exist_ok=True)
-    local = is_this_machine(master)
     java = find_java(os.environ)
+    if not is_this_machine(master):
+        with log.open("wb") as output:
+            given = settings(size, master, scratch.path)
+            jvm = launched(given, scratch.path, output, java=java.path, local=False, home=None)
+        return Kept(size, master, scratch, jvm, None)
     found = archive_of_analysis(java, archives)
-    made = found if archives and local else None
-    options = [] if found is None or not local else found.making if made else found.using
+    made = found if archives else None
+    shared = [] if found is None else found.making if made else found.using
     if made:
         made.path.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        given = settings(size, master, scratch.path, options)
-        jvm = launched(given, scratch.path, output, java=java.path, local=local, home=None)
+        options = [f"-Xmx{size.heap}", *shared, *java_options(size, scratch.path)]
+        jvm = served(java.path, options, scratch.path, output)
     return Kept(size, master, scratch, jvm, made)
 
 

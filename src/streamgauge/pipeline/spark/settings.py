@@ -1,7 +1,7 @@
 """The settings of a session: how it is sized, and what holds for all of them."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,9 @@ SMALL_ROWS = 8_000_000
 _CODE_CACHE: Final = "-XX:ReservedCodeCacheSize=240m"
 """As a JVM has that compiles in tiers. With one tier it has 48 MB, which some analyses fill: it then forgets code, and
 compiles it again, as long as the session lasts."""
-SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _CODE_CACHE, *COMPILED)
+_LOOPS: Final = "-XX:Tier3BackEdgeThreshold=8000"
+"""A stage is a loop that is entered once for each task. Of its own choice the JVM interprets 60,000 rows first: all."""
+SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _CODE_CACHE, _LOOPS, *COMPILED)
 DIRECTIVES: Final = Path(__file__).with_name("compiler.json")
 """What the optimizing compiler compiles. Of its own choice it takes a quarter of the CPU, most of it for code that rows
 do not pass through."""
@@ -92,22 +94,20 @@ def sizing(rows: int, processors: int) -> Sizing:
     return Sizing(cores, "2g", partitions, LARGE, 2)
 
 
-def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
-    """All settings of the session by Spark's names; `more_options` are options of its JVM."""
-    options = (
-        *more_options,
-        *size.java_options,
-        f"-Djava.io.tmpdir={scratch}",
-        "-XX:-UsePerfData",
-        f"-Dderby.system.home={scratch}",
-    )
+def java_options(size: Sizing, scratch: Path) -> tuple[str, ...]:
+    """The options of its JVM, without its heap."""
+    return (*size.java_options, f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData", f"-Dderby.system.home={scratch}")
+
+
+def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
+    """All settings of the session by Spark's names."""
     return {
         **COMMON,
         **driver_address(master),
         "spark.master": master or f"local[{size.cores}]",
         "spark.driver.memory": size.heap,
         # Spark splits it as a shell does.
-        "spark.driver.extraJavaOptions": shlex.join(options),
+        "spark.driver.extraJavaOptions": shlex.join(java_options(size, scratch)),
         "spark.executor.extraJavaOptions": shlex.join(COMPILED),
         "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
         "spark.local.dir": str(scratch),

@@ -1,4 +1,4 @@
-"""The steps of an analysis, in the order in which they begin; and those of them that need no Spark."""
+"""The steps of an analysis, in the order in which they are preferred; and those of them that need no Spark."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -249,15 +249,15 @@ _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {que
 STEPS: Final = (
     Step("deliveries", (), questions.deliveries),
     Step("messages", ("deliveries",), questions.messages),
-    Step("doubted", ("deliveries",), questions.doubted),
-    # What needs no doubts is done beside them. The longest first: the others fill the gaps that it leaves on the cores.
+    # What most others wait for goes first: they fill the gaps that it leaves on the cores.
     Step("received", ("messages", "deliveries"), questions.received),
+    Step("sent_cells", (), questions.sent_cells),
+    Step("doubted", ("sent_cells", "deliveries"), questions.doubted),
     Step("sent", ("messages",), questions.sent),
     Step("received_latency", ("received", "doubted"), questions.received_latency),
     Step("sent_latency", ("messages", "doubted"), questions.sent_latency),
-    Step("processing", ("deliveries",), questions.processed, (flow.PROCESSING,)),
     Step("replay", ("messages", "deliveries", "received"), questions.replay),
-    # What needs no Spark is done beside the replay.
+    Step("processing", ("deliveries",), questions.processed, (flow.PROCESSING,)),
     Step("polled", (), _polled),
     Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
     Step("rebalances", (), _rebalances, (pressure.REBALANCES,)),

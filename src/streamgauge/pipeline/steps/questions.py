@@ -13,10 +13,10 @@ from streamgauge.pipeline.audit import accounts, judging, repeats, source, trans
 from streamgauge.pipeline.audit.audit import Findings, together
 from streamgauge.pipeline.audit.words import InDoubt
 from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
-from streamgauge.pipeline.metrics import expressions, processing, throughput, which
+from streamgauge.pipeline.metrics import doubt, expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
-from streamgauge.pipeline.metrics.doubt import Doubts, doubts
+from streamgauge.pipeline.metrics.doubt import Doubts
 from streamgauge.pipeline.pressure import backpressure, lives, redelivery
 from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver
@@ -104,11 +104,16 @@ def _as_sent(deliveries: DataFrame, traits: RunTraits) -> DataFrame:
     return deliveries if traits.pipeline is None else deliveries.withColumn(TOPIC, F.lit(traits.pipeline.source))
 
 
-def doubted(run: Inputs, deliveries: DataFrame) -> Doubts | None:
+def sent_cells(run: Inputs) -> doubt.SentCells | None:
+    """How the generator sent; None where nothing was sent."""
+    return doubt.sent_cells(run.bronze, run.traits, run.span, run.frame("sent")) if run.traits.loads else None
+
+
+def doubted(run: Inputs, cells: doubt.SentCells | None, deliveries: DataFrame) -> Doubts | None:
     """What the generator may have added to latencies; None where nothing was sent."""
-    if not run.traits.loads:
+    if cells is None:
         return None
-    return doubts(run.spark, run.bronze, run.traits, run.span, run.frame("sent"), deliveries)
+    return doubt.doubts(run.spark, run.bronze, run.traits, cells, run.frame("sent"), deliveries)
 
 
 def sent(run: Inputs, messages: DataFrame) -> SentSide:

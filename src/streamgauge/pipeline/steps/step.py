@@ -1,7 +1,7 @@
 """What a step is, and what carries steps out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -58,18 +58,24 @@ class Step:
 
 
 def carry_out(steps: Iterable[Step], inputs: Inputs, threads: int, cancel: Callable[[], object]) -> Tables:
-    """Every table of the steps. They begin in their order, each when a thread is free and it has what it needs.
+    """Every table of the steps.
 
-    After an error nothing begins any more, and `cancel` stops what the others wait for.
+    When a thread is free the first of them begins that has what it needs. After an error nothing begins any more, and
+    `cancel` stops what the others wait for.
     """
     steps = tuple(steps)
+    waiting, given = list(steps), dict[str, Any]()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="step")
-    begun: dict[str, Future[Any]] = {}
+    begun: dict[Future[Any], str] = {}
     try:
-        for step in steps:
-            needed = [begun[name].result() for name in step.needs]
-            begun[step.name] = pool.submit(step.work, inputs, *needed)
-        return {name: rows for step in steps for name, rows in _tables(step, begun[step.name].result()).items()}
+        while waiting or begun:
+            ready = [step for step in waiting if given.keys() >= set(step.needs)]
+            for step in ready[: threads - len(begun)]:
+                waiting.remove(step)
+                begun[pool.submit(step.work, inputs, *(given[name] for name in step.needs))] = step.name
+            for ended in wait(begun, return_when=FIRST_COMPLETED).done:
+                given[begun.pop(ended)] = ended.result()
+        return {name: rows for step in steps for name, rows in _tables(step, given[step.name]).items()}
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         cancel()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,26 @@ _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
 _WARNING: Final = re.compile(r"WARNING|\[ *([\d.,]+s)?\]")
 """Begins what a JVM says that starts all the same, as of an archive of classes that it cannot use."""
+_GATEWAY: Final = "org.apache.spark.api.python.PythonGatewayServer"
+_OPENED: Final = (
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+    "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
+    "sun.security.action", "sun.util.calendar",
+)  # fmt: skip
+OPTIONS: Final = (
+    # A later Java knows more of them.
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+"""What Spark's launcher tells a JVM, without the vector module: no analysis uses it, and Java starts slower with it."""
+_UNUSED: Final = "spark-mllib_"
+"""Spark asks this jar for extensions of every session, for which it loads Scala's reflection: half a second."""
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -91,9 +111,10 @@ def spark_home() -> Path:
 
 
 def class_path(home: Path) -> list[Path]:
-    """What Spark puts on the class path of a driver: the folder of its configuration, and its jars."""
+    """The class path of an analysis: the folder of Spark's configuration, and its jars, but for that of MLlib."""
     configuration = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf")
-    return [*([configuration] if configuration.is_dir() else []), *(home / "jars").glob("*.jar")]
+    jars = sorted(jar for jar in (home / "jars").glob("*.jar") if not jar.name.startswith(_UNUSED))
+    return [*([configuration] if configuration.is_dir() else []), *jars]
 
 
 def silence_failed_queries() -> None:
@@ -102,21 +123,38 @@ def silence_failed_queries() -> None:
         logging.getLogger(name).disabled = True
 
 
+def served(java: Path, options: Sequence[str], scratch: Path, log: IO[bytes]) -> SparkJvm:
+    """A JVM of this machine, just started, that waits for a session to be made in it; as `launched` otherwise.
+
+    It is Spark's gateway alone. What spark-submit does before is of no use to an analysis, and takes a fifth of a
+    second: another JVM that writes the command of this one, and packages of users.
+    """
+    home = spark_home()
+    command = [str(java), "-cp", os.pathsep.join(map(str, class_path(home))), *OPTIONS, *options, _GATEWAY]
+    return _started(command, scratch, log, java=java, local=True, home=home)
+
+
 def launched(
     properties: Mapping[str, str], scratch: Path, log: IO[bytes], *, java: Path | None, local: bool, home: Path | None
 ) -> SparkJvm:
-    """A JVM, just started, that ends with this process: with its standard input and, on Linux, at once.
+    """A JVM, just started by spark-submit, that ends with this process: with its standard input and, on Linux, at once.
 
     What it prints goes to `log`; `java` is the launcher of the Java to take, None for the one that Spark finds. Raises
     OSError where it cannot be started, or where files cannot be written to `scratch`.
     """
-    home, begin = home or spark_home(), log.tell()
-    # PySpark asks for it, too.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    file, told = scratch / "spark.properties", Path(tempfile.mkdtemp(dir=scratch)) / "gateway"
+    home, file = home or spark_home(), scratch / "spark.properties"
     file.touch(mode=0o600)
     file.write_text(properties_text(properties), encoding="ascii")
     command = [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "pyspark-shell"]
+    return _started(command, scratch, log, java=java, local=local, home=home)
+
+
+def _started(
+    command: list[str], scratch: Path, log: IO[bytes], *, java: Path | None, local: bool, home: Path
+) -> SparkJvm:
+    begin, told = log.tell(), Path(tempfile.mkdtemp(dir=scratch)) / "gateway"
+    # PySpark asks for it, too.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     process = subprocess.Popen(
         # The kernel takes the end of a thread for that of its process; the main one lasts.
         leashed(command) if threading.current_thread() is threading.main_thread() else command,
