@@ -3,7 +3,7 @@
 In turn, with the default heaps and the archives of Java classes that `streamgauge doctor --prepare` makes; if there are
 none, they are made first. Memory is what the kernel tells of the brokers' processes: when a topic that has a replica on
 each of them is served, and after messages of 100 MB. Other clusters of each round are only warmed up: one as that of a
-single run, for 5 s, and one as that which many runs share, until its JVMs have compiled their code, for 5 to 30 s.
+single run, for 5 s, and one as that which many runs share, until its JVMs have compiled their code, for 5 to 24 s.
 """
 
 import argparse

@@ -42,6 +42,25 @@ def test_settings_are_completed(incomplete: str, some: list[str], none_of: list[
 
 
 @pytest.mark.parametrize(
+    ("incomplete", "expected"),
+    [
+        ("", "cluster.brokers="),
+        ("cl", "cluster.brokers="),
+        ("cluster.br", "cluster.brokers="),
+        ("cluster.security.protocol=SASL_S", "cluster.security.protocol=SASL_SSL"),
+        ("load.rate=", None),
+        ("consume", None),
+    ],
+)
+def test_brokers_are_started_with_settings_of_a_cluster(incomplete: str, expected: str | None) -> None:
+    """No other section of scenarios is offered."""
+    found = completion.cluster_settings(incomplete)
+
+    assert (expected in found) if expected else found == []
+    assert all(each.startswith("cluster.") for each in found)
+
+
+@pytest.mark.parametrize(
     "incomplete", ["nothing", "load.nothing", "load.payload=nothing", "seed.x", "nothing=", "=", "."]
 )
 def test_what_leads_nowhere_has_no_completion(incomplete: str) -> None:
@@ -159,6 +178,8 @@ def test_other_shells_part_nothing() -> None:
 def test_only_the_rest_of_a_parted_word_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(completion.BEFORE, "load.payload=")
     assert completion.settings("js") == ["json"]
+    monkeypatch.setenv(completion.BEFORE, "cluster.security.protocol=")
+    assert completion.cluster_settings("SASL_S") == ["SASL_SSL"]
 
 
 @pytest.mark.e2e

@@ -258,6 +258,27 @@ def test_a_start_can_be_given_up_and_leaves_nothing(java: Java, tmp_path: Path, 
     assert [each for each in psutil.Process().children() if str(temporary) in " ".join(each.cmdline())] == []
 
 
+@pytest.mark.usefixtures("temporary")
+@pytest.mark.parametrize("temporary_data", [True, False])
+def test_brokers_are_claimed_before_they_are_registered(
+    java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary_data: bool
+) -> None:
+    """Who is killed meanwhile leaves no broker that nobody knows of, and takes no data along that are to be kept."""
+    claims: list[registry.Claim] = []
+    folder = tmp_path / "state" / "streamgauge" / "brokers"
+
+    def cut_off(_: object) -> None:
+        claims.extend(registry.Claim.model_validate_json(path.read_bytes()) for path in folder.glob("*.claim"))
+        raise Interrupted("enough")
+
+    monkeypatch.setattr("streamgauge.cluster.embedded._start", cut_off)
+    with pytest.raises(Interrupted, match="enough"):
+        start_cluster(logs=tmp_path / "logs", java=java, data=tmp_path / "data", keep_data=not temporary_data)
+
+    assert [(each.data, each.temporary) for each in claims] == [(tmp_path / "data", temporary_data)]
+    assert state_files(tmp_path) == []
+
+
 @pytest.fixture
 def _never(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be started."""

@@ -136,10 +136,10 @@ def test_a_folder_in_which_a_broker_was_being_made_goes_with_its_owner(brokers: 
     assert list(brokers.iterdir()) == []
 
 
-def claim(brokers: Path, data: Path) -> Path:
+def claim(brokers: Path, data: Path, *, temporary: bool = True) -> Path:
     """What somebody left who was killed while he started brokers there."""
     found = brokers / "left.claim"
-    registry.write(found, registry.Claim(owner=NOBODY, data=data))
+    registry.write(found, registry.Claim(owner=NOBODY, data=data, temporary=temporary))
     return found
 
 
@@ -158,21 +158,30 @@ def broker_in(data: Path) -> Iterator["subprocess.Popen[bytes]"]:
             started.kill()
 
 
-def test_brokers_whose_start_was_not_over_go_with_who_started_them(brokers: Path, tmp_path: Path) -> None:
-    """Although they were to stay: nobody was told of them. The last one is not even registered."""
+@pytest.mark.parametrize(("temporary", "said"), [(True, b""), (False, b"bye\n")])
+def test_brokers_whose_start_was_not_over_go_with_who_started_them(
+    brokers: Path, tmp_path: Path, temporary: bool, said: bytes
+) -> None:
+    """Although they were to stay: nobody was told of them. The last one is not even registered.
+
+    In order where their data are kept.
+    """
     cluster = tmp_path / "left"
     with broker_in(cluster / "broker-1") as one, broker_in(cluster / "broker-2") as other:
-        first = entry(identify(one.pid), None, cluster / "broker-1").model_copy(update={"cluster": cluster})
+        first = entry(identify(one.pid), None, cluster / "broker-1", temporary=temporary)
+        first = first.model_copy(update={"cluster": cluster})
         registry.register(first)
-        with registry.claimed(cluster):
+        with registry.claimed(cluster, temporary=temporary):
             assert registry.sweep() == []
         assert (one.poll(), other.poll()) == (None, None)
-        claim(brokers, cluster)
+        claim(brokers, cluster, temporary=temporary)
 
         assert registry.sweep() == [first]
 
         assert not any(psutil.pid_exists(each.pid) for each in (one, other))
-    assert not cluster.exists()
+        assert other.stdout
+        assert other.stdout.read() == said
+    assert cluster.exists() != temporary
     assert list(brokers.iterdir()) == []
 
 

@@ -17,6 +17,7 @@ BEFORE: Final = "_STREAMGAUGE_BEFORE"
 _WORDS: Final = "COMP_WORDS"
 _PLACE: Final = "COMP_CWORD"
 _SIGN: Final = "="
+_CLUSTER: Final = "cluster."
 _RUNS: Final = Path("runs")
 _VALUES: Final[Mapping[str, Sequence[str]]] = {
     "load.client.acks": ("0", "1", "all"),
@@ -116,6 +117,14 @@ def settings(incomplete: str) -> list[str]:
     if not equals:
         return _paths(path)
     return [f"{path}={each}".removeprefix(before) for each in _beginning(value, _values(path))]
+
+
+def cluster_settings(incomplete: str) -> list[str]:
+    """Those of the section `cluster`, with which brokers are started."""
+    path = f"{os.environ.get(BEFORE, '')}{incomplete}"
+    if path.startswith(_CLUSTER):
+        return settings(incomplete)
+    return settings(_CLUSTER) if _CLUSTER.startswith(path) else []
 
 
 def _paths(incomplete: str) -> list[str]:

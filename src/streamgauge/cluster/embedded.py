@@ -229,7 +229,7 @@ def start_cluster(
         progress(f"starting Apache Kafka {KAFKA_VERSION}{several}")
     try:
         check_room(data, len(nodes))
-        with registry.claimed(data) if temporary else contextlib.nullcontext():
+        with registry.claimed(data, temporary=temporary):
             with passing(nodes) as mounts:
                 # From the end of the block on each node ends its own.
                 cluster = _start(_Start(plan, nodes, data, temporary, check, mounts))

@@ -68,6 +68,8 @@ class Claim(BaseModel):
 
     owner: ProcessId
     data: Path
+    temporary: bool = True
+    """Whether the folder goes away with its owner."""
 
 
 class _Noted(BaseModel):
@@ -91,13 +93,13 @@ def check_writable() -> None:
 
 
 @contextlib.contextmanager
-def claimed(data: Path) -> Iterator[None]:
-    """Remember that a folder is ours and goes away with us, until a broker in it is registered.
+def claimed(data: Path, *, temporary: bool = True) -> Iterator[None]:
+    """Remember that brokers in a folder go away with us until all of them are registered; a temporary folder, too.
 
     Raises BrokerError where that cannot be written.
     """
     path = _folder() / f"{secrets.token_hex(8)}{_CLAIM}"
-    write(path, Claim(owner=identify(os.getpid()), data=data))
+    write(path, Claim(owner=identify(os.getpid()), data=data, temporary=temporary))
     try:
         yield
     finally:
@@ -176,10 +178,11 @@ def sweep() -> list[Entry]:
                     left.append(entry)
             # The last one may not have been registered yet.
             for process in brokers_in(claim.data):
-                _bury(process, in_order=False)
+                _bury(process, in_order=not claim.temporary)
             if not brokers_in(claim.data):
                 unmount_below(claim.data)
-                shutil.rmtree(claim.data, ignore_errors=True)
+                if claim.temporary:
+                    shutil.rmtree(claim.data, ignore_errors=True)
                 path.unlink(missing_ok=True)
     return left
 

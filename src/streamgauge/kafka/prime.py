@@ -18,8 +18,8 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.patience import let_go
 
 PRIME_SECONDS: Final = 5.0
-MOST_SHARED_SECONDS: Final = 30.0
-"""Of a broker that serves many runs. A run that has its own would take that much longer."""
+MOST_SHARED_SECONDS: Final = 24.0
+"""Of a cluster that serves many runs: three brokers are then primed within half a minute of their start."""
 TOPIC: Final = "streamgauge-prime"
 IDLE_SHARE: Final = 0.2
 """Compilers are idle where they use less of a core."""

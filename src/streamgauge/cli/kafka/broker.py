@@ -62,6 +62,7 @@ def start(
             help="Change one value of the section `cluster` of scenarios, e.g. `cluster.controllers=3`. Repeatable.",
             show_default=False,
             rich_help_panel=CLUSTER,
+            autocompletion=completion.cluster_settings,
         ),
     ] = None,
     as_json: _Json = False,
