@@ -63,6 +63,10 @@ def test_what_a_large_analysis_compiles_is_named_as_spark_names_it() -> None:
 def test_few_rows_are_shuffled_to_one_task(rows: int, partitions: int) -> None:
     """Where nobody knows how many there are, they may be many."""
     assert sizing(rows, 2).shuffle_partitions == partitions
+    assert sizing(rows, 2).of_analysis == {
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.codegen.aggregate.map.twolevel.enabled": "false" if partitions == 1 else "true",
+    }
 
 
 def test_a_local_session_leaves_its_files_in_its_scratch_folder(tmp_path: Path) -> None:
@@ -277,14 +281,17 @@ from pyspark.sql import SparkSession
 print(made is not None, SparkSession.getActiveSession(), flush=True)
 with SESSIONS.session(sizing(0, 2), None, log) as spark:
     print(spark is made, spark.range(3).count(), flush=True)
+few = sizing(1, 2).of_analysis
+with SESSIONS.session(sizing(1, 2), None, log) as spark:
+    print(spark is made, {name: spark.conf.get(name) for name in few} == few != sizing(0, 2).of_analysis, flush=True)
 """
 
 
 @pytest.mark.spark
 def test_a_session_is_made_while_others_go_on(tmp_path: Path) -> None:
-    """Who asks for it gets the one that was made; a user who asks PySpark does not."""
+    """Who asks for it gets the one that was made, with settings of his own; a user who asks PySpark does not."""
     done = in_a_process(PREPARED, tmp_path / "spark.log")
-    assert done.stdout.splitlines() == ["True None", "True 3"]
+    assert done.stdout.splitlines() == ["True None", "True 3", "True True"]
     assert done.stderr == ""
 
 

@@ -109,7 +109,8 @@ class Sessions:
         kept = self._kept
         with self._lock, kept.used():
             spark = self._connected(kept)
-            spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
+            for name, value in size.of_analysis.items():
+                spark.conf.set(name, value)
             try:
                 yield spark
                 kept.served += 1

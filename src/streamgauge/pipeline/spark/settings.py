@@ -84,6 +84,15 @@ class Sizing:
         """Whether it is for a run whose time goes into starting up."""
         return self.java_options == SMALL
 
+    @property
+    def of_analysis(self) -> dict[str, str]:
+        """Settings of one analysis, which may be others for the next one in the same session."""
+        return {
+            "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
+            # A map of its own for each aggregation is found faster, but takes longer to generate than few rows need.
+            "spark.sql.codegen.aggregate.map.twolevel.enabled": str(self.shuffle_partitions > 1).lower(),
+        }
+
 
 def sizing(rows: int, processors: int) -> Sizing:
     """How to size the session for so many rows of events; 0 where nobody knows how many."""
@@ -109,7 +118,7 @@ def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
         # Spark splits it as a shell does.
         "spark.driver.extraJavaOptions": shlex.join(java_options(size, scratch)),
         "spark.executor.extraJavaOptions": shlex.join(COMPILED),
-        "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
+        **size.of_analysis,
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.log.level": "WARN",
