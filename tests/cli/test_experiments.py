@@ -226,6 +226,10 @@ def test_shipped_experiments_are_listed_in_lines_that_fit() -> None:
     assert [line.split()[0] for line in lines] == sorted([*shipped_experiments(), *searches])
     assert list(searches) == ["steprater"]
     assert max(map(len, lines)) <= 80
+    rows = json.loads(said("experiment", "--json"))
+    assert [row["name"] for row in rows] == [line.split()[0] for line in lines]
+    assert {row["name"] for row in rows if row["kind"] == "search"} == {*searches}
+    assert all(row["about"] == {**shipped_experiments(), **searches}[row["name"]]["about"] for row in rows)
 
 
 @pytest.mark.parametrize("name", sorted(shipped_experiments()))

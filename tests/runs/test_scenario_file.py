@@ -5,9 +5,19 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.runs.request.scenario_file import about, described, load_scenario, schema_text, shipped, yaml_text
+from streamgauge.runs.request.scenario_file import (
+    about,
+    described,
+    described_json,
+    json_text,
+    load_scenario,
+    schema_text,
+    shipped,
+    yaml_text,
+)
 from streamgauge.scenario import parse
 
 
@@ -118,6 +128,21 @@ def test_a_wrong_file_is_told_with_its_place(tmp_path: Path, content: bytes, exp
 def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
     """Said in words of the system."""
     assert "cannot be read: Is a directory" in fault_of(str(tmp_path))
+
+
+@pytest.mark.slow
+def test_as_json_the_list_has_all_that_scenarios_say_of_themselves() -> None:
+    rows = {row.pop("name"): row for row in json.loads(described_json())}
+    assert list(rows) == list(shipped())
+    assert rows["quick"] == {"topic": "basics", **about("quick")._asdict()}
+
+
+def test_a_scenario_is_the_same_in_yaml_and_in_json() -> None:
+    """Also letters beyond ASCII, and what is masked."""
+    scenario = load_scenario("baseline", ["about=größer", "load.client.sasl.password=hunter2"])
+    assert json.loads(json_text(scenario)) == yaml.safe_load(yaml_text(scenario))
+    assert "größer" in json_text(scenario)
+    assert "hunter2" not in json_text(scenario)
 
 
 @pytest.mark.slow

@@ -42,6 +42,7 @@ def scenarios(
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.", rich_help_panel=OUTPUT)
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the shipped scenarios, or print one with all defaults.
 
@@ -51,16 +52,17 @@ def scenarios(
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
     from streamgauge.runs.request.options import checked_scenario
-    from streamgauge.runs.request.scenario_file import described, schema_text, yaml_text
+    from streamgauge.runs.request.scenario_file import described, described_json, json_text, schema_text, yaml_text
 
     if schema:
         typer.echo(schema_text())
     elif name is None and settings:
         raise BadInput.single("--set", "needs a NAME", "Use: streamgauge scenarios baseline --set ...")
     elif name is None:
-        typer.echo(described())
+        typer.echo(described_json() if as_json else described())
     else:
-        typer.echo(yaml_text(checked_scenario(name, settings or [])))
+        written = json_text if as_json else yaml_text
+        typer.echo(written(checked_scenario(name, settings or [])))
 
 
 @app.command(cls=PlainCommand, rich_help_panel=LOADS)

@@ -15,8 +15,8 @@ from streamgauge.domain.text.bars import signs_of
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.lines import step_text
-from streamgauge.runs.experiment.request import ExperimentRequest, described_experiments, experiment_of, sweep_of
-from streamgauge.runs.experiment.search.shipped import shipped_search
+from streamgauge.runs.experiment.request import ExperimentRequest, experiment_of, sweep_of
+from streamgauge.runs.experiment.search.shipped import described_experiments, shipped_search
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -54,7 +54,7 @@ def experiment(
         )
         return _printed(ended, as_json=as_json, json_lines=json_lines, out=out)
     if source is None:
-        out(described_experiments())
+        out(described_experiments(as_json=as_json))
         return Exit.DONE
     if shipped_search(source):
         _check_of_search(source, vary, changes)

@@ -133,14 +133,6 @@ def shipped_experiments() -> dict[str, dict[str, Any]]:
     return shipped_documents(searches=False)
 
 
-def described_experiments() -> str:
-    """Name and purpose of every shipped experiment and search, one a line."""
-    known = dict(sorted({**shipped_experiments(), **shipped_documents(searches=True)}.items()))
-    width = max(map(len, known))
-    first = {name: each["about"].partition(". ")[0].removesuffix(".") for name, each in known.items()}
-    return "\n".join(f"{name:<{width}}  {does}" for name, does in first.items())
-
-
 def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
     """What an experiment says, and the folder of its file; no folder for one that is shipped, or in no file.
 

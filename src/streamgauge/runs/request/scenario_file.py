@@ -243,6 +243,16 @@ def described() -> str:
     return "\n\n".join([*blocks, more])
 
 
+def described_json() -> str:
+    """What every shipped scenario says of itself, with its topic, as JSON."""
+    rows = [
+        {"name": name, "topic": topic, **about(name)._asdict()}
+        for topic, scenarios in by_topic().items()
+        for name in scenarios
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False)
+
+
 class About(NamedTuple):
     """What a shipped scenario says of itself, by how its sentences begin."""
 
@@ -269,6 +279,11 @@ def about(name: str) -> About:
 def yaml_text(scenario: Scenario) -> str:
     """The scenario as a YAML file, every default written out, secrets masked."""
     return yaml.safe_dump(shareable(scenario), sort_keys=False, allow_unicode=True).rstrip()
+
+
+def json_text(scenario: Scenario) -> str:
+    """The same as JSON."""
+    return json.dumps(shareable(scenario), indent=2, ensure_ascii=False)
 
 
 def schema_text() -> str:

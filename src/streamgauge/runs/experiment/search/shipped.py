@@ -1,5 +1,6 @@
-"""Searches that come with the package: a scenario, its objectives, and how it is searched."""
+"""Experiments that come with the package, and searches: a scenario, its objectives, and how it is searched."""
 
+import json
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -17,6 +18,18 @@ def shipped_documents(*, searches: bool) -> dict[str, dict[str, Any]]:
     """Name and document of every search that comes with the package, or of every other experiment."""
     read = {name: _read(file) for name, file in _files().items()}
     return {name: each for name, each in read.items() if (_SEARCH in each) is searches}
+
+
+def described_experiments(*, as_json: bool = False) -> str:
+    """Name and purpose of every shipped experiment and search, one a line, or as JSON, with all it says of itself."""
+    known = {name: _read(file) for name, file in _files().items()}
+    if as_json:
+        kinds = {name: "search" if _SEARCH in each else "experiment" for name, each in known.items()}
+        rows = [{"name": name, "kind": kinds[name], "about": each["about"]} for name, each in known.items()]
+        return json.dumps(rows, indent=2, ensure_ascii=False)
+    width = max(map(len, known))
+    first = {name: each["about"].partition(". ")[0].removesuffix(".") for name, each in known.items()}
+    return "\n".join(f"{name:<{width}}  {does}" for name, does in first.items())
 
 
 def shipped_search(name: str) -> dict[str, Any] | None:
