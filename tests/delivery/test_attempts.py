@@ -133,6 +133,19 @@ IN_PLACE = Carried(in_place=True, limit=1)
 """A share group that delivers a message twice at most."""
 
 
+@pytest.mark.parametrize(
+    ("refused_ns", "in_place", "delays"),
+    [(104, True, []), (105, True, [-96]), (None, True, [-96]), (104, False, [-96])],
+)
+def test_a_lock_that_was_over_before_its_consumer_read_the_message_tells_no_delay(
+    refused_ns: int | None, in_place: bool, delays: list[int]
+) -> None:
+    """A consumer that hung takes it for a lock that began when it went on; the broker refuses its answer."""
+    told = [] if refused_ns is None else [Attempt(FIRST, refused_ns, TIMED_OUT, 1)]
+    found = redeliveries([delivery(FIRST, 1, 5), delivery(FIRST, 2, 9)], told, Carried(in_place=in_place))
+    assert (found.delays_ns, found.counts["early"]) == (delays, len(delays))
+
+
 def again(number: int, at_ns: int, ended_ns: int | None = None) -> Delivery:
     """A delivery of the first message by a share group: always from the same offset."""
     return delivery(FIRST, number, at_ns, ended_ns)

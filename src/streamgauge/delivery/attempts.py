@@ -179,11 +179,16 @@ def _deadline_before(
 def _deadline(row: Delivery, said: Mapping[str, int], in_place: bool) -> int | None:
     """When a delivery is over: with its deadline, or by its release where that makes it come again.
 
-    What was sent again before it was read here had been read before, by a consumer that died and recorded nothing.
+    What was sent again before it was read here had been read before, by a consumer that died and recorded nothing. A
+    lock of which the broker says that it was over sooner began sooner: its consumer hung before it read the message.
     """
     if row.deadline_ns is None or said.get(REDELIVERED, row.received_ns) < row.received_ns:
         return None
-    return min(row.deadline_ns, said.get(RELEASED, row.deadline_ns)) if in_place else row.deadline_ns
+    if not in_place:
+        return row.deadline_ns
+    if said.get(TIMED_OUT, row.deadline_ns) < row.deadline_ns:
+        return None
+    return min(row.deadline_ns, said.get(RELEASED, row.deadline_ns))
 
 
 def expected_by_number(fail: float, poison: float, limit: int | None, most: int) -> list[float]:

@@ -16,6 +16,7 @@ from streamgauge.delivery.attempts import (
     MESSAGE_COUNTS,
     REDELIVERED,
     RELEASED,
+    TIMED_OUT,
     UNANSWERED,
     Carried,
     expected_by_number,
@@ -119,8 +120,9 @@ def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
     deadline = _recorded(ahead_ns)
     if not carrier.in_place:
         return deadline
-    # It is over when it is released, and not known where its end is not.
-    return f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})"
+    # It is over when it is released, and not known where its end is not, or where the lock was over before.
+    over = f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})"
+    return f"if({TIMED_OUT}_ns < {deadline}, null, {over})"
 
 
 def folded(received: DataFrame, topics: int, *, processing: bool, in_place: bool = False) -> DataFrame:
