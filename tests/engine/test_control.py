@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from tests.engine.test_consume import NO_HEAD, Blocks, Ground, processing, value
 from tests.injecting import fault, scheduled
 
@@ -109,6 +110,52 @@ def test_samples_are_as_far_apart_as_asked_and_starts_are_asked_once_in_a_second
     assert np.abs(np.diff(at_ns) - 200 * MS).max() < MS
     assert said.cluster.asked_starts == 2
     assert set(said.rows.column("group")) == {None}
+
+
+@dataclass
+class SlowCluster(AnsweringCluster):
+    """One that takes 3 ms for each answer, while each partition is appended to, read and committed a message a ms."""
+
+    time: FakeTime = field(default_factory=FakeTime)
+    board: Cells = field(default_factory=lambda: Cells.new(3, 4, 2))
+    committed_at_ms: list[int] = field(default_factory=list)
+    ended_at_ms: list[int] = field(default_factory=list)
+
+    def log_starts(self) -> list[int]:
+        self.goes_on()
+        return super().log_starts()
+
+    def committed(self, group: int) -> list[int | None]:
+        self.committed_at_ms.append(self.goes_on())
+        return [self.committed_at_ms[-1] + 10] * 4
+
+    def log_ends(self) -> list[int]:
+        self.ended_at_ms.append(self.goes_on())
+        return [self.ended_at_ms[-1] + 100] * 4
+
+    def goes_on(self) -> int:
+        """The moment at which it answers, in ms; the answer is there 1 ms later."""
+        self.time.sleep(0.002)
+        at_ms = self.time.at_ns // MS
+        self.time.sleep(0.001)
+        self.board.positions[:, :] = self.time.at_ns // MS + 50
+        return at_ms
+
+
+def test_a_lag_that_moves_is_too_large_by_commits_and_too_small_by_positions() -> None:
+    """By as much as moves within the time of a sample, which begins with the question that lags depend on first."""
+    cluster = SlowCluster([], {})
+    said = Sampling(cluster, cluster.board, cluster.time)
+    begun_ms = said.time.at_ns // MS
+    said.sampler(groups=((0, 1),)).sample()
+
+    rows = said.rows
+    at_ms, answered_ms = (rows.column(name)[0] // MS - begun_ms for name in ("at_ns", "answered_ns"))
+    assert (at_ms, answered_ms) == (3, 9)
+    ended = np.array(rows.column("end"))
+    # At all times commits are 90 messages behind the ends, and positions 50.
+    assert ended - rows.column("committed") == pytest.approx([90 + 3] * 4)
+    assert ended - rows.column("position") == pytest.approx([50 - 1] * 4)
 
 
 class Steering:

@@ -23,7 +23,7 @@ from streamgauge.verdict.trust.figures.recovered import recoveries
 
 Row = dict[str, Any]
 SECONDS = 10
-COMMITTED, OUTSTANDING = ("lag.committed", "lag.outstanding")
+COMMITTED, POSITION, OUTSTANDING = ("lag.committed", "lag.position", "lag.outstanding")
 
 
 def evidence(scenario: Row | None = None, **tables: list[Row]) -> Evidence:
@@ -39,8 +39,9 @@ def window(second: int, **counts: int) -> Row:
     return {"scope": "window", "second": second, **counts}
 
 
-def sample(second: float, took_ms: float | None, **more: Any) -> Row:
-    return {"scope": "group", "group": 0, "second": second, "took_ms": took_ms, "error": None, **more}
+def sample(second: float, took_ms: float | None, lag: int | None = 10_000, **more: Any) -> Row:
+    told: Row = {"scope": "group", "group": 0, "second": second, "took_ms": took_ms, "error": None}
+    return {**told, "committed_lag": lag, "position_lag": lag, **more}
 
 
 def figures_of(found: float = 10_000) -> LagFigures:
@@ -65,22 +66,29 @@ NOT_KNOWN = (None, None, "not_believed")
 @pytest.mark.parametrize(
     ("figure", "samples", "windows", "expected"),
     [
-        pytest.param("max", [sample(1, 5)], STEADY, (9_950, 10_050, "believed"), id="5 ms of 10,000 a second"),
-        pytest.param("max", [sample(1, 40)], STEADY, (9_600, 10_400, "bounded"), id="40 ms"),
-        pytest.param("max", [sample(1, 5), sample(2, 40)], STEADY, (9_600, 10_400, "bounded"), id="the longest sample"),
-        pytest.param("mean", [sample(1, 2), sample(2, 10)], STEADY, (9_940, 10_060, "believed"), id="the mean sample"),
-        pytest.param("final", [sample(1, 90), sample(2, 5)], STEADY, (9_950, 10_050, "believed"), id="the last sample"),
-        pytest.param("max", [sample(-3, 90), sample(2, 5)], STEADY, (9_950, 10_050, "believed"), id="not of warm-up"),
+        pytest.param("max", [sample(1, 5)], STEADY, (50, 50, "believed"), id="5 ms of 10,000 a second"),
+        pytest.param("max", [sample(1, 40)], STEADY, (400, 400, "bounded"), id="40 ms"),
+        pytest.param("max", [sample(1, 40), sample(2, 5, 9_900)], STEADY, (150, 400, "bounded"), id="not only its own"),
         pytest.param(
-            "max", [sample(1, 5)], [*STEADY, window(3, processed=100_000)], (9_500, 10_500, "bounded"), id="catching up"
+            "max", [sample(1, 5), sample(2, 40, 9_000)], STEADY, (50, 50, "believed"), id="not the longest one"
         ),
         pytest.param(
-            "max", [sample(1, 5)], [*STEADY, window(3, due=400_000)], (8_000, 12_000, "not_believed"), id="a burst"
+            "max", [sample(1, 5), sample(2, 1, None)], STEADY, (50, 50, "believed"), id="one without a commit"
+        ),
+        pytest.param("max", [sample(1, 5, None)], STEADY, (50, 50, "believed"), id="no sample has the value"),
+        pytest.param("mean", [sample(1, 2), sample(2, 10)], STEADY, (60, 60, "believed"), id="the mean sample"),
+        pytest.param("final", [sample(1, 90), sample(2, 5)], STEADY, (50, 50, "believed"), id="the last sample"),
+        pytest.param("max", [sample(-3, 90, 99_000), sample(2, 5)], STEADY, (50, 50, "believed"), id="not of warm-up"),
+        pytest.param(
+            "max", [sample(1, 5)], [*STEADY, window(3, processed=100_000)], (500, 500, "bounded"), id="catching up"
+        ),
+        pytest.param(
+            "max", [sample(1, 5)], [*STEADY, window(3, due=400_000)], (2_000, 2_000, "not_believed"), id="a burst"
         ),
         pytest.param("max", [sample(1, None)], STEADY, NOT_KNOWN, id="recorded before that was told"),
         pytest.param("max", [sample(1, 5), sample(2, None)], STEADY, NOT_KNOWN, id="not told of one sample"),
         pytest.param(
-            "max", [sample(1, 5), sample(2, None, error="timed out")], STEADY, (9_950, 10_050, "believed"), id="failed"
+            "max", [sample(1, 5), sample(2, None, error="timed out")], STEADY, (50, 50, "believed"), id="failed"
         ),
         pytest.param("max", [sample(1, 5)], [], NOT_KNOWN, id="no rate is known"),
     ],
@@ -88,13 +96,19 @@ NOT_KNOWN = (None, None, "not_believed")
 def test_a_sampled_lag_moves_while_it_is_sampled(
     figure: str, samples: list[Row], windows: list[Row], expected: tuple[float | None, float | None, Trust]
 ) -> None:
-    """As fast as messages were sent or processed in any second."""
+    """As fast as messages were sent or processed in any second.
+
+    By commits it is too large then, by positions too small: these are looked at after the ends of the log.
+    """
     run = evidence(lag=samples, throughput=windows)
 
-    found = dict(lags(run, section(committed=figures_of())))
+    found = dict(lags(run, section(committed=figures_of(), position=figures_of())))
 
-    assert ends(found[f"{COMMITTED}.{figure}"]) == expected
-    assert bool(found[f"{COMMITTED}.{figure}"].because) is (expected[2] != "believed")
+    committed, position = (found[f"{path}.{figure}"] for path in (COMMITTED, POSITION))
+    below, above, trust = expected
+    assert ends(committed) == (NOT_KNOWN if below is None else (10_000 - below, 10_000, trust))
+    assert ends(position) == (NOT_KNOWN if above is None else (10_000, 10_000 + above, trust))
+    assert {bool(each.because) for each in (committed, position)} == {trust != "believed"}
 
 
 def replayed(second: float, sent: int, processed: int, group: int = 0) -> Row:
@@ -159,9 +173,10 @@ def test_at_a_constant_rate_no_more_is_outstanding_than_was_due_meanwhile(
 
 
 def test_each_of_several_groups_has_its_own_lag() -> None:
-    samples = [sample(1, 5), sample(1, 40, group=1)]
+    samples = [sample(1, 5, 9_000), sample(1, 40, group=1)]
     groups = [
-        GroupLags(group=name, committed=figures_of(), position=None, outstanding=None, time_lag=None) for name in "gh"
+        GroupLags(group=name, committed=figures_of(lag), position=None, outstanding=None, time_lag=None)
+        for name, lag in (("g", 9_000), ("h", 10_000))
     ]
 
     found = dict(lags(evidence(lag=samples, throughput=STEADY), section(groups, committed=figures_of())))
@@ -189,9 +204,9 @@ EXACT, SAMPLED = "outstanding", "committed_lag"
         pytest.param(recovered(EXACT), None, "detected_s", (0.0, 0.25, "believed"), id="noticed within an interval"),
         pytest.param(recovered(EXACT), None, "time_to_drain_s", (9.5, 10.0, "believed"), id="drained within one"),
         pytest.param(recovered(EXACT), None, "peak", (20_040, 20_040, "believed"), id="counted"),
-        pytest.param(recovered(SAMPLED), 5, "peak", (19_990, 20_090, "believed"), id="sampled"),
-        pytest.param(recovered(SAMPLED), 5, "at_end", (19_990, 20_090, "believed"), id="at the end"),
-        pytest.param(recovered(SAMPLED), 5, "floor", (0, 90, "bounded"), id="some messages"),
+        pytest.param(recovered(SAMPLED), 5, "peak", (19_990, 20_040, "believed"), id="sampled"),
+        pytest.param(recovered(SAMPLED), 5, "at_end", (19_990, 20_040, "believed"), id="at the end"),
+        pytest.param(recovered(SAMPLED), 5, "floor", (0, 40, "bounded"), id="some messages"),
         pytest.param(recovered(SAMPLED), None, "peak", NOT_KNOWN, id="it is not known how long a sample took"),
         pytest.param(recovered(SAMPLED), None, "drain_rate_per_second", NOT_KNOWN, id="nor how fast it drained"),
         pytest.param(recovered(SAMPLED), None, "peak_slope_per_second", NOT_KNOWN, id="nor how fast at most"),
@@ -200,7 +215,7 @@ EXACT, SAMPLED = "outstanding", "committed_lag"
             recovered(EXACT), None, "drain_rate_per_second", (2_000, 20_000 / 9.5, "bounded"), id="by the time it took"
         ),
         pytest.param(
-            recovered(SAMPLED), 5, "drain_rate_per_second", (1_990, 20_100 / 9.5, "bounded"), id="and by what drained"
+            recovered(SAMPLED), 5, "drain_rate_per_second", (1_995, 20_050 / 9.5, "bounded"), id="and by what drained"
         ),
         pytest.param(
             recovered(EXACT, time_to_drain_s=0.5, drain_rate_per_second=40_000.0),
@@ -212,7 +227,7 @@ EXACT, SAMPLED = "outstanding", "committed_lag"
         pytest.param(
             recovered(EXACT), None, "peak_slope_per_second", (12_000, 12_000, "believed"), id="the fastest, counted"
         ),
-        pytest.param(recovered(SAMPLED), 5, "peak_slope_per_second", (11_800, 12_200, "bounded"), id="of two samples"),
+        pytest.param(recovered(SAMPLED), 5, "peak_slope_per_second", (11_900, 12_100, "bounded"), id="of two samples"),
         pytest.param(recovered(EXACT), None, "p99_before_ms", (9.5, 10.0, "believed"), id="narrow"),
         pytest.param(recovered(EXACT), None, "p99_during_ms", (7.0, 10.0, "bounded"), id="wide"),
         pytest.param(recovered(EXACT), None, "p99_after_ms", NOT_KNOWN, id="no bound"),

@@ -62,7 +62,10 @@ class LagSampler:
             if at_ns - self._starts_ns >= STARTS_NS:
                 starts = self.offsets.log_starts()
                 self._starts_ns = at_ns
-            # Ends are asked after commits: a lag is never smaller than it was for having been asked so.
+                # No lag depends on how long that took.
+                at_ns = self.now_ns()
+            # Ends are asked after commits, and positions looked at after ends: so it is known which of them a lag that
+            # moved meanwhile makes too large, and which too small.
             committed = [self._committed(group) for group in range(len(self.sampled.groups))]
             ends = self.offsets.log_ends()
             answered_ns = self.now_ns()

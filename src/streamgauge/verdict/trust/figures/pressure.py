@@ -15,6 +15,9 @@ _FIGURES: Final = ("max", "mean", "final")
 _MOVES: Final = ("due", "acked", "processed")
 _NOTHING: Final[Row] = {"outstanding": 0, "sent": 0, "processed": 0}
 """What there was before the run."""
+_ABOVE: Final = "position"
+"""Positions are looked at after the ends of the log: what was read meanwhile makes their lag too small. Commits are
+asked before: what was appended meanwhile makes theirs too large."""
 _NOT_TOLD: Final = "it is not known how long a sample took"
 _BETWEEN: Final = "between the ends of two intervals it may have been higher"
 
@@ -38,7 +41,7 @@ def _lags_of(
         shown: LagFigures | None = getattr(found, name)
         for each in _FIGURES:
             if shown is not None and (value := getattr(shown, each)) is not None:
-                yield f"{path}.{name}.{each}", sampled(value, _moved(run, samples, each))
+                yield f"{path}.{name}.{each}", sampled(value, _ends(run, samples, name, each, value))
     if (outstanding := found.outstanding) is not None:
         for each in _FIGURES:
             if (value := getattr(outstanding, each)) is not None:
@@ -50,37 +53,58 @@ def _lags_of(
                 yield f"{path}.time_lag.{each}_ms", exact(value)
 
 
-def sampled(value: float, moved: float | None) -> FigureTrust:
-    """A lag that may have moved by so many messages while it was sampled; None where nobody knows."""
-    if moved is None:
+def sampled(value: float, ends: tuple[float, float] | None) -> FigureTrust:
+    """A lag that was sampled, and lay between these ends; None where nobody knows."""
+    if ends is None:
         return disbelieved(exact(value), [_NOT_TOLD])
-    low, high = max(0.0, value - moved), value + moved
-    trust = limits.of_lag(value, low, high)
+    low, high = max(0.0, ends[0]), ends[1]
+    trust, moved = limits.of_lag(value, low, high), max(value - low, high - value)
     because = [] if trust == "believed" else [f"it may have moved by {moved:,.0f} messages while it was sampled"]
     return FigureTrust(value=value, low=low, high=high, trust=trust, because=because)
 
 
 def moved_at_most(run: Evidence) -> float | None:
     """By how many messages a lag can have moved during the longest sample of the measure phase."""
-    return _moved(run, run.matching("lag", scope="group"), "max")
+    moved = _moved(run, _in_measure(run, run.matching("lag", scope="group")))
+    return max(moved) if moved else None
 
 
-def _moved(run: Evidence, samples: Sequence[Row], figure: str) -> float | None:
-    """By how many messages a lag can have moved while it was sampled; None where it is not known how long that took.
+def _ends(run: Evidence, samples: Sequence[Row], name: str, figure: str, value: float) -> tuple[float, float] | None:
+    """The ends of a figure of sampled lags; None where it is not known how long a sample took.
+
+    The greatest lag was at least the greatest low end of a sample, and at most the greatest high end.
+    """
+    chosen = [row for row in samples if row["error"] is None][-1:] if figure == "final" else _in_measure(run, samples)
+    moved = _moved(run, chosen)
+    if not moved:
+        return None
+    if figure == "max":
+        sign = 1 if name == _ABOVE else -1
+        lags_of = ((row[f"{name}_lag"], off) for row, off in zip(chosen, moved, strict=True))
+        other = max((lag + sign * off for lag, off in lags_of if lag is not None), default=value + sign * max(moved))
+        return (value, max(value, other)) if name == _ABOVE else (min(value, other), value)
+    off = sum(moved) / len(moved)
+    return (value, value + off) if name == _ABOVE else (value - off, value)
+
+
+def _in_measure(run: Evidence, samples: Sequence[Row]) -> list[Row]:
+    """The samples of the measure phase that were answered."""
+    ends = run.measured_seconds or 0.0
+    return [row for row in samples if row["error"] is None and 0 <= row["second"] <= ends]
+
+
+def _moved(run: Evidence, samples: Sequence[Row]) -> list[float]:
+    """By how many messages the lag can have moved during each sample; none where it is not known of all of them.
 
     It moves as fast as messages are sent or processed: in a burst, or while consumers catch up, much faster than on
     average. So the fastest second of the run counts.
     """
-    known = [row for row in samples if row["error"] is None]
-    ends = run.measured_seconds or 0.0
-    chosen = known[-1:] if figure == "final" else [row for row in known if 0 <= row["second"] <= ends]
-    took_ms = [each for row in chosen if (each := row.get("took_ms")) is not None]
+    took_ms = [each for row in samples if (each := row.get("took_ms")) is not None]
     windows = run.matching("throughput", scope="window")
     fastest = max((count for name in _MOVES if (count := largest(windows, name)) is not None), default=None)
-    if not took_ms or len(took_ms) < len(chosen) or fastest is None:
-        return None
-    took = sum(took_ms) / len(took_ms) if figure == "mean" else max(took_ms)
-    return float(fastest * took / 1_000)
+    if len(took_ms) < len(samples) or fastest is None:
+        return []
+    return [fastest * each / 1_000 for each in took_ms]
 
 
 def _highest(run: Evidence, value: float, rows: Sequence[Row]) -> FigureTrust:

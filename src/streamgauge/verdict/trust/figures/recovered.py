@@ -45,10 +45,12 @@ def _times(score: RecoveryScore) -> dict[str, FigureTrust]:
 def _lags(run: Evidence, score: RecoveryScore) -> dict[str, FigureTrust]:
     """Lags and how fast they fell: exact if they are replayed from the rows, else as they were sampled."""
     moved = 0.0 if score.quantity == "outstanding" else moved_at_most(run)
-    found = {name: sampled(value, moved) for name in _LAGS if (value := getattr(score, name)) is not None}
+    known = {name: value for name in _LAGS if (value := getattr(score, name)) is not None}
+    # Commits are asked before the ends of the log: a lag is never larger than it was sampled.
+    found = {name: sampled(value, None if moved is None else (value - moved, value)) for name, value in known.items()}
     if (slope := score.peak_slope_per_second) is not None:
-        # A slope is the difference of two samples.
-        per_second = None if moved is None else 2 * moved * 1_000 / (score.interval_ms or 1.0)
+        # A slope is the difference of two samples, each of which is too large by at most that.
+        per_second = None if moved is None else moved * 1_000 / (score.interval_ms or 1.0)
         found["peak_slope_per_second"] = _rate(slope, per_second)
     if (rate := score.drain_rate_per_second) is not None and score.time_to_drain_s is not None:
         found["drain_rate_per_second"] = _drained(rate, score.time_to_drain_s, score.interval_ms / 1_000, moved)
@@ -69,10 +71,10 @@ def _drained(rate: float, took_s: float, interval_s: float, moved: float | None)
     if moved is None:
         return sampled(rate, None)
     drained = rate * took_s
-    low = max(0.0, drained - 2 * moved) / took_s if took_s else 0.0
+    low = max(0.0, drained - moved) / took_s if took_s else 0.0
     if took_s <= interval_s:
         return at_least(low, _BETWEEN).model_copy(update={"value": rate})
-    high = (drained + 2 * moved) / (took_s - interval_s)
+    high = (drained + moved) / (took_s - interval_s)
     trust = limits.of_rate(rate, low, high)
     # Both ends are known: of an interval that follows from the sampling nothing is worse than bounded.
     return FigureTrust(
