@@ -85,7 +85,8 @@ def serves(brokers: list[Entry]) -> list[str]:
     try:
         until(lambda: all(_known(each) == len(brokers) for each in asking), WHOLE_SECONDS)
     except AssertionError:
-        return [f"brokers know {[_known(each) for each in asking]} of {len(brokers)}"]
+        serving = sum(_known(each) == len(brokers) for each in asking)
+        return [f"{serving} brokers serve of {len(brokers)}"]
     cluster = Cluster(bootstrap, {})
     try:
         cluster.create_topic(_TOPIC, 1, len(brokers))
