@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
+from tests.marked import left_of
 from tests.waiting import until
 
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
@@ -41,12 +41,6 @@ def program(mark: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
         text=True,
         env={**os.environ, **mark},
     )
-
-
-def left_of(mark: dict[str, str]) -> list[list[str]]:
-    """Command lines of the processes whose environment has a mark."""
-    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
-    return [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
 
 
 def has_received(out: Path, run: int) -> bool:

@@ -17,6 +17,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.conftest import Call
+from tests.marked import left_of
 from tests.waiting import until
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -48,12 +49,6 @@ def start(*arguments: str, environ: dict[str, str] | None = None) -> "subprocess
 def has_received(out: Path) -> bool:
     """Whether rows of received messages are in a run folder below `out`."""
     return any(part.stat().st_size > 100_000 for part in out.glob("*/events/received/*/_open-0"))
-
-
-def left_of(mark: dict[str, str]) -> list[list[str]]:
-    """Command lines of the processes whose environment has a mark."""
-    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
-    return [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
 
 
 def short(*settings: str) -> Sequence[str]:

@@ -241,8 +241,8 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])
-def made_by(threads):
-    for thread in threads:
+def await_threads():
+    for thread in threading.enumerate():
         if thread.daemon:
             thread.join()
 """
@@ -275,7 +275,7 @@ def in_a_process(code: str, log: Path, **environment: str) -> subprocess.Complet
 
 PREPARED = """
 SESSIONS.prepare(sizing(0, 2), None, log)
-made_by(threading.enumerate())
+await_threads()
 made = SESSIONS._kept.spark
 from pyspark.sql import SparkSession
 print(made is not None, SparkSession.getActiveSession(), flush=True)
@@ -299,7 +299,7 @@ CLOSED = """
 SESSIONS.prepare(sizing(0, 2), None, log)
 jvm = SESSIONS._kept.jvm.process
 END
-made_by(threading.enumerate())
+await_threads()
 print(jvm.wait() != 0, flush=True)
 with SESSIONS.session(sizing(0, 2), None, log) as spark:
     print(spark.range(3).count(), flush=True)

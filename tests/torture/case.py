@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from tests.marked import marked
 from tests.torture import outliving
 from tests.torture.accounts import Witness, topics_of
 from tests.torture.aftermath import rate_holds, run_holds
@@ -328,10 +329,9 @@ class Case:
                     each.kill()
             child.process.wait(30)
             child.hang_up()
-        for each in psutil.process_iter(["environ"]):
-            if self.place.mark.items() <= (each.info["environ"] or {}).items():
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    each.kill()
+        for each in marked(self.place.mark):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
 
 
 def remove(root: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from tests.marked import marked
 from tests.waiting import until
 
 HERE: Final = Path(__file__).parent
@@ -86,11 +87,9 @@ class Child:
 
 def left_of(mark: dict[str, str], besides: Collection[int] = ()) -> list[str]:
     """Command lines of the processes whose environment has a mark, `besides` some."""
-    living = (each.info for each in psutil.process_iter(["pid", "cmdline", "environ", "status"]))
+    living = (each.info for each in marked(mark))
     return [
         " ".join(each["cmdline"] or [])[:200]
         for each in living
-        if mark.items() <= (each["environ"] or {}).items()
-        and each["status"] != psutil.STATUS_ZOMBIE
-        and each["pid"] not in besides
+        if each["status"] != psutil.STATUS_ZOMBIE and each["pid"] not in besides
     ]

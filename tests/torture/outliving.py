@@ -82,11 +82,14 @@ def serves(brokers: list[Entry]) -> list[str]:
     bootstrap = ",".join(each.bootstrap for each in brokers)
     # Others list a broker for seconds after it has died: each is asked itself.
     asking = [AdminClient({"bootstrap.servers": each.bootstrap, "log_level": 0}) for each in brokers]
+
+    def serving() -> int:
+        return sum(_known(each) == len(brokers) for each in asking)
+
     try:
-        until(lambda: all(_known(each) == len(brokers) for each in asking), WHOLE_SECONDS)
+        until(lambda: serving() == len(brokers), WHOLE_SECONDS)
     except AssertionError:
-        serving = sum(_known(each) == len(brokers) for each in asking)
-        return [f"{serving} brokers serve of {len(brokers)}"]
+        return [f"{serving()} brokers serve of {len(brokers)}"]
     cluster = Cluster(bootstrap, {})
     try:
         cluster.create_topic(_TOPIC, 1, len(brokers))

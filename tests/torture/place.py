@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from tests.torture.child import HERE
 
 
@@ -73,16 +74,9 @@ class Place:
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """Within the block, this process finds what those of the case remember."""
-        values = {"XDG_STATE_HOME": str(self.state), "TMPDIR": str(self.temporary)}
-        before = {name: os.environ.get(name) for name in values}
-        os.environ.update(values)
-        tempfile.tempdir = None
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", str(self.state))
+            patch.setenv("TMPDIR", str(self.temporary))
+            # So that it is asked for again.
+            patch.setattr(tempfile, "tempdir", None)
             yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
-            tempfile.tempdir = None

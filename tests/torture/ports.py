@@ -1,8 +1,10 @@
 """Ports: where a case listens, and who still does when it is over."""
 
+import contextlib
 from collections.abc import Collection
 
 import psutil
+from tests.marked import marked
 from tests.torture.place import Place
 
 from streamgauge.cluster import registry
@@ -11,12 +13,9 @@ from streamgauge.cluster import registry
 def ports_of(place: Place) -> set[int]:
     """Where processes of a case listen now, and where its brokers are to."""
     found = set[int]()
-    for process in psutil.process_iter(["environ"]):
-        if place.mark.items() <= (process.info["environ"] or {}).items():
-            try:
-                found |= {port for each in process.net_connections("tcp") if (port := _port(each))}
-            except psutil.NoSuchProcess:
-                continue
+    for process in marked(place.mark):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found |= {port for each in process.net_connections("tcp") if (port := _port(each))}
     with place.entered():
         return found | registry.reserved_ports()
 

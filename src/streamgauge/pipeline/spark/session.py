@@ -189,20 +189,19 @@ def archive_of_analysis(java: Java, folder: Path | None = None) -> Archive | Non
 
 def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> Kept:
     log.parent.mkdir(parents=True, exist_ok=True)
-    java = find_java(os.environ)
-    if not is_this_machine(master):
-        with log.open("wb") as output:
-            given = settings(size, master, scratch.path)
-            jvm = launched(given, scratch.path, output, java=java.path, local=False, home=None)
-        return Kept(size, master, scratch, jvm, None)
-    found = archive_of_analysis(java, archives)
+    java, local = find_java(os.environ), is_this_machine(master)
+    found = archive_of_analysis(java, archives) if local else None
     made = found if archives else None
     shared = [] if found is None else found.making if made else found.using
     if made:
         made.path.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        options = [f"-Xmx{size.heap}", *shared, *java_options(size, scratch.path)]
-        jvm = served(java.path, options, scratch.path, output)
+        if local:
+            options = [f"-Xmx{size.heap}", *shared, *java_options(size, scratch.path)]
+            jvm = served(java.path, options, scratch.path, output)
+        else:
+            given = settings(size, master, scratch.path)
+            jvm = launched(given, scratch.path, output, java=java.path, local=False, home=None)
     return Kept(size, master, scratch, jvm, made)
 
 

@@ -16,13 +16,12 @@ _Scenario = TypeVar("_Scenario")
 
 def shipped_documents(*, searches: bool) -> dict[str, dict[str, Any]]:
     """Name and document of every search that comes with the package, or of every other experiment."""
-    read = {name: _read(file) for name, file in _files().items()}
-    return {name: each for name, each in read.items() if (_SEARCH in each) is searches}
+    return {name: each for name, each in _documents().items() if (_SEARCH in each) is searches}
 
 
 def described_experiments(*, as_json: bool = False) -> str:
     """Name and purpose of every shipped experiment and search, one a line, or as JSON, with all it says of itself."""
-    known = {name: _read(file) for name, file in _files().items()}
+    known = _documents()
     if as_json:
         kinds = {name: "search" if _SEARCH in each else "experiment" for name, each in known.items()}
         rows = [{"name": name, "kind": kinds[name], "about": each["about"]} for name, each in known.items()]
@@ -46,6 +45,10 @@ def of_shipped(scenario: _Scenario, given: Mapping[str, Any]) -> tuple[_Scenario
     """
     found = shipped_search(scenario) if isinstance(scenario, str) else None
     return (scenario, dict(given)) if found is None else (found["scenario"], {**found[_SEARCH], **given})
+
+
+def _documents() -> dict[str, dict[str, Any]]:
+    return {name: _read(file) for name, file in _files().items()}
 
 
 def _files() -> dict[str, Traversable]:

@@ -78,13 +78,13 @@ def _ends(run: Evidence, samples: Sequence[Row], name: str, figure: str, value: 
     moved = _moved(run, chosen)
     if not moved:
         return None
+    sign = 1 if name == _ABOVE else -1
     if figure == "max":
-        sign = 1 if name == _ABOVE else -1
         lags_of = ((row[f"{name}_lag"], off) for row, off in zip(chosen, moved, strict=True))
         other = max((lag + sign * off for lag, off in lags_of if lag is not None), default=value + sign * max(moved))
-        return (value, max(value, other)) if name == _ABOVE else (min(value, other), value)
-    off = sum(moved) / len(moved)
-    return (value, value + off) if name == _ABOVE else (value - off, value)
+    else:
+        other = value + sign * sum(moved) / len(moved)
+    return (value, max(value, other)) if name == _ABOVE else (min(value, other), value)
 
 
 def _in_measure(run: Evidence, samples: Sequence[Row]) -> list[Row]:
