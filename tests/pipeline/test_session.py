@@ -11,12 +11,14 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast
 from tests.pipeline.conftest import RunWriter
@@ -25,7 +27,7 @@ from tests.waiting import until
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.pipeline.read.parts import read_parquet
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.spark.session import SESSIONS, Sessions, WornOutError
+from streamgauge.pipeline.spark.session import SESSIONS, Sessions, WornOutError, _stopped
 from streamgauge.pipeline.spark.settings import DIRECTIVES, FEW_ROWS, SMALL_ROWS, Sizing, settings, sizing
 from streamgauge.processes.jvm.spark import class_path, spark_home
 from streamgauge.processes.scratch import ANALYSIS
@@ -339,6 +341,20 @@ def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) 
         f"its log is {log} -9"
     )
     assert (again, done.stderr, list(place.iterdir())) == ("4", "", [])
+
+
+@pytest.mark.parametrize("error", [Py4JError("it is gone"), ConnectionRefusedError(111, "Connection refused")])
+def test_a_jvm_that_dies_while_it_is_asked_to_stop_has_ended(error: Exception) -> None:
+    """PySpark asks it what its error is, and nobody answers."""
+
+    def gone() -> None:
+        raise error
+
+    context = SimpleNamespace(cancelAllJobs=gone)
+    kept = SimpleNamespace(
+        jvm=SimpleNamespace(process=SimpleNamespace(wait=lambda _: 52)), how_ended=lambda: "it ran out of memory"
+    )
+    assert _stopped(cast("Any", SimpleNamespace(sparkContext=context)), cast("Any", kept)) == "it ran out of memory"
 
 
 WORN_OUT = """

@@ -220,7 +220,8 @@ def _stopped(spark: SparkSession, kept: Kept) -> str | None:
     """Cancel what the session does; how it ended where it cannot, as when its JVM was told to end a moment ago."""
     try:
         spark.sparkContext.cancelAllJobs()
-    except Py4JError:
+    # PySpark asks a JVM of its errors that may be gone by then.
+    except (Py4JError, OSError):
         with suppress(subprocess.TimeoutExpired):
             kept.jvm.process.wait(_LEAVING_SECONDS)
         return kept.how_ended() or "its context was stopped"
