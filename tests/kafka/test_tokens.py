@@ -58,6 +58,13 @@ def test_a_token_says_what_the_settings_say(config: str, claims: dict[str, Any])
     assert found == {"iat": 1_800_000_000.25, **claims}
 
 
+@pytest.mark.parametrize("after_ns", [0, 500_000, 999_999])
+def test_a_token_is_not_issued_after_the_time_that_a_broker_compares_it_with(after_ns: int) -> None:
+    """Which is cut to milliseconds: a token of the same millisecond was refused as one of the future."""
+    _, claims, _ = parts(unsecured_token("principal=me", NOW_NS + after_ns))
+    assert round(claims["iat"] * 1000) * 1_000_000 == NOW_NS
+
+
 def test_each_connection_gets_a_token_of_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that none is too old, however long a run is."""
     tokens = UnsecuredTokens("principal=me lifeSeconds=60 extension_trace=7 extension_kind=x")

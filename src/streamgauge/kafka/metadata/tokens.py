@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import Settings
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS
 
 _LIFE_SECONDS: Final = 3_600
 """How long a token is good for, as in librdkafka."""
@@ -46,7 +46,8 @@ def tokens_of(settings: Settings) -> UnsecuredTokens | None:
 
 def unsecured_token(config: str, wall_ns: int) -> str:
     """The token, made at this time: a JSON Web Token without a signature."""
-    given, now = _said(config), wall_ns / NS_PER_SECOND
+    # Brokers round the time of issue to milliseconds, cut their own, and refuse what was issued after now.
+    given, now = _said(config), wall_ns // NS_PER_MS / 1000
     claims: dict[str, Any] = {
         given.get("principalClaimName", "sub"): given.get("principal", ""),
         "iat": now,
