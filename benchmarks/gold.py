@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.synthetic import BEGIN_NS, CONSUMERS, PRODUCERS, Plan, facts
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, upper_edge_ns
@@ -23,7 +24,6 @@ from streamgauge.domain.tables.latency import METRICS, UNPLACED
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS, curve, heat
 from streamgauge.pipeline.stream.stages import STAGES, WHOLE
-from streamgauge.record.arrow import arrow_schema
 from streamgauge.verdict import checks
 
 Row = dict[str, Any]

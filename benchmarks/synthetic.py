@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks import planted
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import BrokerFacts, Numbered, Phase, RunFacts, RunFolder, WorkerFacts
-from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.parts import write_parquet
 
 PRODUCERS = 2

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
 from streamgauge.record.parts import write_parquet

@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import CLIENT
 from streamgauge.domain.tables.machine import CLIENT_BY_INTERVAL, WIRE
 from streamgauge.pipeline.machine.client import client_rows, wire
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 SECOND = 1_000_000_000

@@ -5,12 +5,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND
 from streamgauge.pipeline.machine.connections import connection_rows
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.profile import recorded_profile
 

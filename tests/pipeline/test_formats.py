@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schema import Schema
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.many.views import NamedRun, answer, make_views, views_kept
 from streamgauge.pipeline.read.bronze import look
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.writing import write_tables
 from streamgauge.report.files import read_table
 

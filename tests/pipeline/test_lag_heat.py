@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import LAG
 from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS
 from streamgauge.pipeline.pressure import lag
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 SECOND = 1_000_000_000

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from tests.pipeline.pipelines import DEAD, GROUPS, MEASURE, SINK, Passed
 from tests.pipeline.troubled import held
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.delivery import audit as definition
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, MESSAGE_CLASSES, UNEXPECTED, Audit
 from streamgauge.delivery.ends import reached
@@ -21,7 +22,6 @@ from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.audit.judging import in_doubt
 from streamgauge.pipeline.read import silver
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED, SUBSET
 from streamgauge.scenario.profile.model import PipelineProfile
 

@@ -12,13 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, METRICS
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.run import analyse
 
 pytestmark = pytest.mark.spark

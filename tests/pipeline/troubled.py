@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.delivery.audit import Audit, audit
 from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED
 from streamgauge.pipeline.audit import unsettled
 from streamgauge.pipeline.read import silver
-from streamgauge.pipeline.read.schemas import arrow_schema
 
 MEASURE = MeasureSpan(5_000, 60_000)
 GROUPS = (0, 1)

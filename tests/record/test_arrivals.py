@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import SENT
 from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.record.arrivals import read_arrivals
-from streamgauge.record.arrow import arrow_schema
 
 SECOND = 1_000_000_000
 

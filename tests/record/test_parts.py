@@ -12,12 +12,12 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.lock import FolderLock
-from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES
 from streamgauge.record.parts import PartSink, close_left_open, hold, open_sink
 

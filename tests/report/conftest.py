@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.assemble.result import assemble, write_result
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import LabelledRun

@@ -16,6 +16,7 @@ from hdrh.log import HistogramLogReader  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.cluster.jars import broker_jars
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import AnalysisError
@@ -24,7 +25,6 @@ from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
 from streamgauge.processes.jvm.java import Java
-from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.exports.hlog import microseconds, write_hlog
 
 Row = dict[str, Any]

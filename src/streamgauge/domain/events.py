@@ -1,6 +1,6 @@
 """Schemas of the recorded events, one for each kind.
 
-Arrow and Spark schemas are derived from them (`record.arrow`, `pipeline.read.schemas`); a test proves that they agree.
+Arrow and Spark schemas are derived from them (`arrow`, `pipeline.read.schemas`); a test proves that they agree.
 Names carry units; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown values are null.
 """
 

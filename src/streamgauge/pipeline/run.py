@@ -12,13 +12,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.domain.text.address import is_this_machine
 from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.traits import span_of, traits_of
 from streamgauge.pipeline.spark.session import SESSIONS, WornOutError, first_line
 from streamgauge.pipeline.spark.settings import Sizing, sizing

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamgauge.arrow import ARROW_TYPES, arrow_schema
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS
@@ -18,7 +19,6 @@ from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.domain.tables.schema import NULL, Column, Type
 from streamgauge.processes.disk import sync
 from streamgauge.processes.lock import FolderLock
-from streamgauge.record.arrow import ARROW_TYPES, arrow_schema
 from streamgauge.record.openpart import Buffers, Constants, OpenPart, Rows, make_buffers, read_open_part
 
 ROWS_PER_PART = 1 << 18

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
@@ -25,7 +26,6 @@ from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.many.gold import write_gold
 from streamgauge.pipeline.many.histograms import pooled_counts
 from streamgauge.pipeline.many.views import NamedRun
-from streamgauge.pipeline.read.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
 

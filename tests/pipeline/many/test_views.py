@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.conftest import RunWriter
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.many.views import known_views, labelled, make_views, named_in
-from streamgauge.pipeline.read.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
 

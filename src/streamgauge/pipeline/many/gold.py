@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
@@ -28,7 +29,6 @@ from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.many.histograms import pooled_counts
 from streamgauge.pipeline.many.views import RUN, NamedRun
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.spark.session import first_line
 from streamgauge.scenario.comparing import flat, setting_text
 from streamgauge.verdict.trust.parts import is_nothing_believed

@@ -9,11 +9,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.tables.pressure import LAG_HEAT, LAG_SAMPLES
 from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS
 from streamgauge.pipeline.read.rows import numbers, shaped
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 SAMPLE: Final = "sample"

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.pressure import OUTSTANDING
 from streamgauge.pipeline.pressure.lives import NEVER, Grid, unpacked
 from streamgauge.pipeline.read.rows import numbers, shaped
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 CountColumns = Mapping[str, Int64s]

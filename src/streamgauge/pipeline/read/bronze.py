@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from streamgauge.arrow import ARROW_TYPES, arrow_schema
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schema import Column, Schema, Type
 from streamgauge.pipeline.read.parts import listed, read_parquet
 from streamgauge.pipeline.read.rows import Row, shaped
-from streamgauge.pipeline.read.schemas import ARROW_TYPES, arrow_schema, spark_schema
+from streamgauge.pipeline.read.schemas import spark_schema
 
 UNREADABLE = (pa.ArrowException, OSError)
 

@@ -1,9 +1,8 @@
-"""Spark and Arrow schemas, derived from the schemas in `domain.events` and `domain.tables.schemas`."""
+"""Spark schemas of rows, derived from the schemas in `domain.events` and `domain.tables.schemas`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import pyarrow as pa
 from pyspark.sql.types import (
     BooleanType,
     DataType,
@@ -27,18 +26,9 @@ SPARK_TYPES: Mapping[Type, DataType] = MappingProxyType(
     }
 )
 
-ARROW_TYPES: Mapping[Type, pa.DataType] = MappingProxyType({each: pa.type_for_alias(each) for each in Type})
-
 
 def spark_schema(schema: Schema) -> StructType:
     """The Spark schema of one kind of event or one table, nullability included."""
     return StructType(
         [StructField(column.name, SPARK_TYPES[column.type], column.nullable) for column in schema.columns]
-    )
-
-
-def arrow_schema(schema: Schema) -> pa.Schema:
-    """The Arrow schema of one kind of event or one table, nullability included."""
-    return pa.schema(
-        [pa.field(column.name, ARROW_TYPES[column.type], nullable=column.nullable) for column in schema.columns]
     )

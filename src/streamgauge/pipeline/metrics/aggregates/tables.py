@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS, LATENCY_WIDTHS, METRICS
@@ -13,7 +14,6 @@ from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN, Widths, wide
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Histograms
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
 from streamgauge.pipeline.read.rows import shaped
-from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_of
 
 

@@ -1,4 +1,4 @@
-"""Arrow schemas, derived from the schemas in `domain.events` and `domain.tables.schemas`."""
+"""Arrow schemas of rows, derived from the schemas in `domain.events` and `domain.tables.schemas`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
