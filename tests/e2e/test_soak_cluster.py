@@ -45,9 +45,11 @@ NOTICED_S: Final = 1.0
 LATE_S: Final = 0.05
 """How much later than their links producers may notice the cut, and at the median be back.
 
-So far, each time but the first, may a run be from what clients saw that are cut off beside it; of other faults at the
-median. Or as far as they are from each other.
+So far, each time, may a run be from what clients saw that are cut off beside it; of other faults at the median. Or as
+far as they are from each other.
 """
+WARM: Final = "25s"
+"""Three brokers that were just started keep all clients waiting again and again, bare ones too, for 0.04 to 0.15 s."""
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
             "consume": {"client": {"auto.commit.interval.ms": 1000}},
             "lag": {"every": "200ms"},
             "faults": faults,
-            "phases": {"warmup": "3s", "measure": f"{last_second(faults) + 60:.0f}s", "drain": "60s"},
+            "phases": {"warmup": WARM, "measure": f"{last_second(faults) + 60:.0f}s", "drain": "60s"},
         }
     )
     request = Request(scenario, tmp_path / "runs", [], java, broker=three)
@@ -155,11 +157,9 @@ def test_nothing_acknowledged_is_lost_and_recoveries_are_told_as_they_are(
             max(each for (fault, _), each in told.items() if fault == one) - (row["ended_second"] - row["began_second"])
             for one, row in scores.items()
         ]
-        later = [each for (fault, _), each in zip(told, apart, strict=True) if fault]
         assert min(off) >= -(APART_OF_MESSAGES_S + LATE_S), told
         assert median(off) <= LATE_S, told
-        # When a producer is back depends on what else wants a core then; but it is back when bare clients are. Not so
-        # the first time: all partitions wait for a tenth of a second at the end of the cut, also on warm brokers.
-        assert max(later) <= max(LATE_S, *between), (off, apart, between)
+        # When a producer is back depends on what else wants a core then; but it is back when bare clients are.
+        assert max(apart) <= max(LATE_S, *between), (off, apart, between)
     elif apart:
         assert median(apart) <= max(LATE_S, median(between)), (apart, between)
