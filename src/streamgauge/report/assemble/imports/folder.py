@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamgauge.arrow import arrow_schema
 from streamgauge.domain.clock import NS_PER_SECOND, local_stamp, utc_text
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder
 from streamgauge.domain.tables.latency import CDF, METRICS, PERCENTILE_CURVE
@@ -117,10 +118,9 @@ def _known(part: dict[str, Any]) -> dict[str, Any]:
 def _write_table(folder: RunFolder, schema: Schema, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
-    fields = [pa.field(each.name, pa.type_for_alias(each.type), nullable=each.nullable) for each in schema.columns]
     filled = [dict.fromkeys(schema.names) | row for row in rows]
     with whole(folder.table(schema.name)) as unfinished:
-        pq.write_table(pa.Table.from_pylist(filled, pa.schema(fields)), unfinished, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(filled, arrow_schema(schema)), unfinished, compression="zstd")
 
 
 def _placed(run: Measured) -> Iterator[tuple[str, MeasuredLatency]]:
